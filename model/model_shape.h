@@ -1,0 +1,59 @@
+// What a transformer is: the numbers of its architecture, from a built-in file, a Hugging Face
+// config.json or a table in the scenario. Plain data; the operators of a step come from
+// model/transformer.h, the parameter tensors from parameter_tensors() below.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stepsight {
+
+enum class Family { gpt, llama, bert };
+
+struct ModelShape {
+  std::string name;
+  Family family = Family::gpt;
+  std::int64_t layers = 0;
+  std::int64_t hidden = 0;
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;   // = heads without grouped-query attention
+  std::int64_t head_dim = 0;   // hidden / heads unless the model says otherwise
+  std::int64_t ffn = 0;        // width of the feed-forward layer
+  std::int64_t vocab = 0;
+  std::int64_t positions = 0;  // learned position embeddings; 0 with rotary or none
+  std::int64_t token_types = 0;        // BERT's segment embedding; 0 elsewhere
+  std::int64_t max_seq = 0;            // longest sequence the model takes; 0 = not stated
+  bool tied_head = false;      // the LM head shares the embedding's tensor
+  bool bias = false;           // biases on every linear layer of a block
+  bool qkv_bias = false;       // biases on query, key and value only (Qwen2)
+  bool gated_ffn = false;      // SwiGLU: gate and up projections (Llama)
+  bool rms_norm = false;       // RMSNorm without bias instead of LayerNorm
+  bool rotary = false;         // rotary position embedding on query and key
+  bool fused_qkv = false;      // one projection for query, key, value (GPT-2); else three
+  bool fused_gate_up = false;  // one projection for gate and up; else two
+  bool mlm_head = false;       // BERT: dense + norm + tied decoder with bias
+  bool pooler = false;         // BERT: dense layer on the first token
+  double dropout = 0;          // > 0: dropout passes run in training
+};
+
+// One parameter tensor, in the order in which the framework registers it (which is the order that
+// DDP's first buckets reverse). `layer` is the block it belongs to, -1 before and layers after.
+struct ParameterTensor {
+  std::string_view role;  // "embedding", "qkv.weight", ... : stable names, for reports and tests
+  std::int64_t layer = 0;
+  std::int64_t elements = 0;
+};
+
+// Registration order as in the reference implementations (Hugging Face / nanoGPT). A tied head is
+// one tensor: it appears once, as the embedding.
+std::vector<ParameterTensor> parameter_tensors(const ModelShape& shape);
+
+// Number of trainable parameters; a tied tensor counts once.
+std::int64_t parameter_count(const ModelShape& shape);
+
+// Everything that is wrong with the numbers, one sentence each ("heads must divide hidden: ...").
+// Empty when the model can be built.
+std::vector<std::string> problems(const ModelShape& shape);
+
+}  // namespace stepsight
