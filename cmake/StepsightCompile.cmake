@@ -1,0 +1,29 @@
+# stepsight_build: the flags that every target of ours is compiled with; never exported.
+add_library(stepsight_build INTERFACE)
+target_compile_options(stepsight_build INTERFACE
+  # No fused multiply-adds behind our back: the same input gives the same bytes on every CPU.
+  $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>
+  "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wconversion;-Wshadow>"
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${STEPSIGHT_WERROR}>>:-Werror>)
+# A library is loaded only by the programs that use it: `predict` does not pay for the solver.
+target_link_options(stepsight_build INTERFACE $<$<PLATFORM_ID:Linux>:LINKER:--as-needed>)
+
+if(STEPSIGHT_SANITIZE)
+  target_compile_options(stepsight_build INTERFACE
+    -fsanitize=${STEPSIGHT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
+    # GCC warns of paths that only its own instrumentation opens.
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>)
+  target_link_options(stepsight_build INTERFACE -fsanitize=${STEPSIGHT_SANITIZE})
+endif()
+
+# ccache takes precompiled headers only when told that their defines may be trusted. A launcher
+# named by the user is left alone unless it is ccache itself.
+find_program(STEPSIGHT_CCACHE_PROGRAM ccache)
+mark_as_advanced(STEPSIGHT_CCACHE_PROGRAM)
+get_filename_component(stepsight_launcher "${CMAKE_CXX_COMPILER_LAUNCHER}" NAME)
+if(STEPSIGHT_CCACHE AND STEPSIGHT_CCACHE_PROGRAM AND stepsight_launcher MATCHES "^(ccache)?$")
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+    CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+    ${STEPSIGHT_CCACHE_PROGRAM})
+  add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
+endif()
