@@ -17,24 +17,24 @@ struct ModelShape {
   std::int64_t layers = 0;
   std::int64_t hidden = 0;
   std::int64_t heads = 0;
-  std::int64_t kv_heads = 0;   // = heads without grouped-query attention
-  std::int64_t head_dim = 0;   // hidden / heads unless the model says otherwise
-  std::int64_t ffn = 0;        // width of the feed-forward layer
+  std::int64_t kv_heads = 0;  // = heads without grouped-query attention
+  std::int64_t head_dim = 0;  // hidden / heads unless the model says otherwise
+  std::int64_t ffn = 0;       // width of the feed-forward layer
   std::int64_t vocab = 0;
-  std::int64_t positions = 0;  // learned position embeddings; 0 with rotary or none
-  std::int64_t token_types = 0;        // BERT's segment embedding; 0 elsewhere
-  std::int64_t max_seq = 0;            // longest sequence the model takes; 0 = not stated
-  bool tied_head = false;      // the LM head shares the embedding's tensor
-  bool bias = false;           // biases on every linear layer of a block
-  bool qkv_bias = false;       // biases on query, key and value only (Qwen2)
-  bool gated_ffn = false;      // SwiGLU: gate and up projections (Llama)
-  bool rms_norm = false;       // RMSNorm without bias instead of LayerNorm
-  bool rotary = false;         // rotary position embedding on query and key
-  bool fused_qkv = false;      // one projection for query, key, value (GPT-2); else three
-  bool fused_gate_up = false;  // one projection for gate and up; else two
-  bool mlm_head = false;       // BERT: dense + norm + tied decoder with bias
-  bool pooler = false;         // BERT: dense layer on the first token
-  double dropout = 0;          // > 0: dropout passes run in training
+  std::int64_t positions = 0;    // learned position embeddings; 0 with rotary or none
+  std::int64_t token_types = 0;  // BERT's segment embedding; 0 elsewhere
+  std::int64_t max_seq = 0;      // longest sequence the model takes; 0 = not stated
+  bool tied_head = false;        // the LM head shares the embedding's tensor
+  bool bias = false;             // biases on every linear layer of a block
+  bool qkv_bias = false;         // biases on query, key and value only (Qwen2)
+  bool gated_ffn = false;        // SwiGLU: gate and up projections (Llama)
+  bool rms_norm = false;         // RMSNorm without bias instead of LayerNorm
+  bool rotary = false;           // rotary position embedding on query and key
+  bool fused_qkv = false;        // one projection for query, key, value (GPT-2); else three
+  bool fused_gate_up = false;    // one projection for gate and up; else two
+  bool mlm_head = false;         // BERT: dense + norm + tied decoder with bias
+  bool pooler = false;           // BERT: dense layer on the first token
+  double dropout = 0;            // > 0: dropout passes run in training
 };
 
 // One parameter tensor, in the order in which the framework registers it (which is the order that
@@ -52,8 +52,15 @@ std::vector<ParameterTensor> parameter_tensors(const ModelShape& shape);
 // Number of trainable parameters; a tied tensor counts once.
 std::int64_t parameter_count(const ModelShape& shape);
 
-// Everything that is wrong with the numbers, one sentence each ("heads must divide hidden: ...").
-// Empty when the model can be built.
+// The longest sequence the model takes: its learned positions, else max_seq; 0 = not stated.
+constexpr std::int64_t longest_sequence(const ModelShape& shape) {
+  return shape.positions > 0 ? shape.positions : shape.max_seq;
+}
+
+// Everything that is wrong with the numbers, one sentence each, which begins with the field at
+// fault
+// ("heads must divide hidden: ..."). Empty when the model can be built; then parameter_count() is
+// exact and within 1e15.
 std::vector<std::string> problems(const ModelShape& shape);
 
 }  // namespace stepsight

@@ -39,8 +39,14 @@ inline constexpr std::array<PrecisionName, 6> precisions{{
 enum class OptimizerKind { adamw, sgd, sgd_momentum };
 enum class Strategy { ddp, none };
 
+// The words that files and flags use, in the order of the enumerators.
+inline constexpr std::array<std::string_view, 3> optimizer_names{"adamw", "sgd", "sgd-momentum"};
+inline constexpr std::array<std::string_view, 2> strategy_names{"ddp", "none"};
+
 struct Training {
   std::int64_t batch = 1;         // sequences of each GPU in one micro-step
+  std::int64_t global_batch = 0;  // sequences of a step over all GPUs where the scenario fixes them
+                                  // (strong scaling; batch follows from it); 0 = batch is fixed
   std::int64_t seq = 0;           // tokens of a sequence; 0 = the model's longest
   std::int64_t accumulation = 1;  // micro-steps between two optimizer steps
   Precision precision;
@@ -51,16 +57,16 @@ struct Training {
 };
 
 struct Cluster {
-  std::string gpu;       // profile name, e.g. "h200-sxm"
+  std::string gpu;  // profile name, e.g. "h200-sxm"
   std::int64_t gpus = 1;
-  std::string link;      // link name, e.g. "nvlink4-nvswitch" or "loopback:2"; empty with one GPU
+  std::string link;  // link name, e.g. "nvlink4-nvswitch" or "loopback:2"; empty with one GPU
 };
 
 struct Parallel {
   Strategy strategy = Strategy::ddp;
-  double bucket_cap_MB = 25;     // DDP's bucket_cap_mb (MiB, as the framework counts)
-  double first_bucket_MB = 1;    // the framework's first, small bucket (MiB)
-  bool overlap = true;           // false: one all-reduce after backward
+  double bucket_cap_MB = 25;          // DDP's bucket_cap_mb (MiB, as the framework counts)
+  double first_bucket_MB = 1;         // the framework's first, small bucket (MiB)
+  bool overlap = true;                // false: one all-reduce after backward
   bool sync_each_micro_step = false;  // true: accumulation without no_sync()
 };
 
