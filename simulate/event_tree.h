@@ -1,0 +1,52 @@
+// When each lane's running task ends, and which is next. A lane runs at most one task, so the
+// pending events are one key a lane in a flat tournament tree: setting a key is a walk towards the
+// root that stops at the first node that does not change. Against a 4-ary heap of (time, lane) it
+// needs no positions to keep and no stale entries to skip when a rate changes an end; see
+// tests/bench for what that is worth.
+#pragma once
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <vector>
+
+#include "simulate/program.h"
+
+namespace stepsight {
+
+class EventTree {
+ public:
+  static constexpr Picoseconds never = std::numeric_limits<Picoseconds>::max();
+
+  explicit EventTree(std::size_t lanes)
+      : leaves_(std::bit_ceil(std::max<std::size_t>(lanes, 1))), key_(2 * leaves_, never) {}
+
+  void set(std::uint32_t lane, Picoseconds time) {
+    std::size_t node = leaves_ + lane;
+    key_[node] = time;
+    while (node > 1) {
+      const Picoseconds earlier = std::min(key_[node], key_[node ^ 1]);
+      node /= 2;
+      if (key_[node] == earlier) return;
+      key_[node] = earlier;
+    }
+  }
+
+  // Time of the next event, `never` when nothing runs.
+  Picoseconds next_time() const { return key_[1]; }
+
+  // Lane of the next event, the smallest id among equal times.
+  std::uint32_t next_lane() const {
+    std::size_t node = 1;
+    while (node < leaves_) {
+      node *= 2;
+      if (key_[node] != key_[1]) ++node;
+    }
+    return static_cast<std::uint32_t>(node - leaves_);
+  }
+
+ private:
+  std::size_t leaves_;  // a power of two; node n has children 2n and 2n + 1, the root is 1
+  std::vector<Picoseconds> key_;
+};
+
+}  // namespace stepsight
