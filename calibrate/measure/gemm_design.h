@@ -1,0 +1,42 @@
+// Which matrix products to measure so that the fit of the GEMM cost is well informed.
+#pragma once
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "model/dtype.h"
+
+namespace stepsight {
+
+// How the row-major operands of y[m,n] = a[m,k] * b[k,n] lie in memory, in cuBLAS' letters:
+// tn: b stored as [n,k]   forward of a linear layer, x[m,k] * w[n,k]^T
+// nn: b stored as [k,n]   gradient of its input,     dy[m,k] * w[k,n]
+// nt: a stored as [k,m]   gradient of its weight,    dy[k,m]^T * x[k,n], k = tokens
+enum class GemmLayout { tn, nn, nt };
+
+std::string_view name(GemmLayout layout);
+
+struct GemmShape {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  Dtype dtype = Dtype::bf16;
+  GemmLayout layout = GemmLayout::tn;
+
+  bool operator==(const GemmShape&) const = default;
+};
+
+// 2 m n k.
+double flops(const GemmShape& shape);
+
+// Bytes of the three matrices as they lie in memory; an fp8 product writes bf16.
+std::int64_t left_bytes(const GemmShape& shape);
+std::int64_t right_bytes(const GemmShape& shape);
+std::int64_t output_bytes(const GemmShape& shape);
+
+// About 250 shapes (quick) or 1500 (full), each once, in an order in which every prefix holds all
+// kinds and number formats in proportion: a run that is cut short is still informative. Six parts
+// of ten are bf16, the other formats get one each. The same list every time, on every machine.
+std::vector<GemmShape> gemm_design(bool full);
+
+}  // namespace stepsight
