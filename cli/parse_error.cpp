@@ -53,9 +53,12 @@ std::string unexpected(const CLI::App& command, const std::string& argument) {
 std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = deepest(app);
   const std::vector<std::string> unknown = app.remaining(true);
-  // Whatever rule the parse broke first, a word that nobody knows is the likelier cause.
-  const bool stray = !unknown.empty() &&
-                     (error.get_name() == "ExtrasError" || error.get_name() == "RequiredError");
+  // Whichever of the two rules the parse broke first, a word that nobody knows is the cause.
+  const auto is = [&](CLI::ExitCodes code) {
+    return error.get_exit_code() == static_cast<int>(code);
+  };
+  const bool stray =
+      !unknown.empty() && (is(CLI::ExitCodes::ExtrasError) || is(CLI::ExitCodes::RequiredError));
   std::string message = stray ? unexpected(command, unknown.front()) : error.what();
   std::string help = app.get_name();
   if (&command != &app) help += " " + command.get_name();
