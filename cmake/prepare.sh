@@ -75,12 +75,13 @@ name_packages() {
   package_names "$@" | sed 's/^/  /' >&2
 }
 
-# Says after two seconds that a build is going on; ends with the build.
+# Says after two seconds that a build is going on; ends with the build. It must not hold the
+# launcher's lock (descriptor 9), which its sleep would keep for longer than the build takes.
 start_hint() {
   (
     sleep 2 >/dev/null 2>&1
     say "$1"
-  ) &
+  ) 9>&- &
   hint=$!
 }
 
