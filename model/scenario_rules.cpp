@@ -10,25 +10,27 @@ using Violations = std::vector<RuleViolation>;
 void check_model(Violations& found, const ModelShape& model) {
   for (std::string& sentence : problems(model)) {
     const std::size_t end = sentence.find_first_of(" ,");
-    found.push_back({"model", sentence.substr(0, end), std::move(sentence)});
+    found.push_back({"model", sentence.substr(0, end), std::move(sentence), {"model"}});
   }
 }
 
 void check_training(Violations& found, const Scenario& s) {
   const std::int64_t longest = longest_sequence(s.model);
-  if (s.training.batch < 1) found.push_back({"training", "batch", "batch must be at least 1"});
+  if (s.training.batch < 1) found.push_back({"training", "batch", "batch must be at least 1", {}});
   if (s.training.accumulation < 1) {
-    found.push_back({"training", "accumulation", "accumulation must be at least 1"});
+    found.push_back({"training", "accumulation", "accumulation must be at least 1", {}});
   }
   if (s.training.seq < 1 && longest < 1) {
-    found.push_back({"training", "seq", "seq is needed: the model does not say its longest"});
+    found.push_back(
+        {"training", "seq", "seq is needed: the model does not say its longest", {"model"}});
   }
   if (longest > 0 && s.training.seq > longest) {
     const std::string_view limit = s.model.positions > 0 ? "positions" : "max_seq";
     found.push_back({"training",
                      "seq",
                      "seq must be at most " + std::to_string(longest) + ", the model's " +
-                         std::string(limit) + ", got " + std::to_string(s.training.seq)});
+                         std::string(limit) + ", got " + std::to_string(s.training.seq),
+                     {"model"}});
   }
 }
 
@@ -42,37 +44,42 @@ void check_global_batch(Violations& found, const Scenario& s) {
        "global_batch",
        "global_batch must be a multiple of gpus x accumulation: " + std::to_string(total) +
            " sequences cannot be shared out to " + std::to_string(s.cluster.gpus) + " x " +
-           std::to_string(s.training.accumulation)});
+           std::to_string(s.training.accumulation),
+       {"gpus", "accumulation"}});
 }
 
 void check_cluster(Violations& found, const Scenario& s) {
   const Cluster& c = s.cluster;
-  if (c.gpu.empty()) found.push_back({"cluster", "gpu", "missing key 'gpu' in [cluster]"});
-  if (c.gpus < 1) found.push_back({"cluster", "gpus", "gpus must be at least 1"});
+  if (c.gpu.empty()) found.push_back({"cluster", "gpu", "missing key 'gpu' in [cluster]", {}});
+  if (c.gpus < 1) found.push_back({"cluster", "gpus", "gpus must be at least 1", {}});
   if (c.gpus > 1 && c.link.empty()) {
     found.push_back({"cluster",
                      "link",
                      "more than one GPU needs a link (key 'link' in [cluster], for example "
-                     "\"nvlink4-nvswitch\")"});
+                     "\"nvlink4-nvswitch\")",
+                     {"gpus"}});
   }
   const std::optional<std::int64_t> loops = loopback_count(c.link);
   if (loops && *loops == 0) {
     found.push_back({"cluster",
                      "link",
                      "link \"" + c.link.substr(0, 40) +
-                         "\": the count after 'loopback:' must be an integer from 1 to 64"});
+                         "\": the count after 'loopback:' must be an integer from 1 to 64",
+                     {}});
   }
   if (loops && c.gpus > 1) {
     found.push_back({"cluster",
                      "link",
                      "a loop-back link stands for a partner on one GPU: gpus must be 1, got " +
-                         std::to_string(c.gpus)});
+                         std::to_string(c.gpus),
+                     {"gpus"}});
   }
   if (s.parallel.strategy == Strategy::none && c.gpus > 1) {
-    found.push_back({"parallel",
-                     "strategy",
-                     "strategy \"none\" exchanges no gradients: gpus must be 1, got " +
-                         std::to_string(c.gpus)});
+    found.push_back(
+        {"parallel",
+         "strategy",
+         "strategy \"none\" exchanges no gradients: gpus must be 1, got " + std::to_string(c.gpus),
+         {"gpus"}});
   }
 }
 

@@ -12,11 +12,13 @@
 namespace stepsight {
 
 // One broken rule: a finished sentence, and the key whose value breaks it ("training", "seq"), so
-// that a reader can point at it. `key` is empty where no single one is at fault.
+// that a reader can point at it. `involves` names the other keys the rule looked at ("model" for
+// all of the architecture): where one of those was misread the violation says nothing.
 struct RuleViolation {
   std::string_view section;
   std::string key;
   std::string message;
+  std::vector<std::string_view> involves;
 };
 
 // All broken rules; empty when the scenario can be simulated as far as its numbers go. Whether the

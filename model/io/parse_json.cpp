@@ -56,7 +56,7 @@ class Builder {
   Builder(const std::string& file, std::string_view text)
       : file_(file), text_(text), reached(text.data()), counted_(text.data()) {}
 
-  bool null() { return put(OtherValue{"null"}); }
+  bool null() { return put(OtherValue{null_name}); }
   bool boolean(bool value) { return put(value); }
   bool number_integer(number_integer_t value) { return put(std::int64_t{value}); }
   bool number_unsigned(number_unsigned_t value) {

@@ -165,7 +165,10 @@ const Member* Table::find(std::string_view key) {
   if (members_ == nullptr) return nullptr;
   const auto found = std::find_if(
       members_->begin(), members_->end(), [&](const Member& member) { return member.key == key; });
-  return found == members_->end() ? nullptr : &*found;
+  const bool absent =
+      found == members_->end() || (std::holds_alternative<OtherValue>(found->value.data) &&
+                                   std::get<OtherValue>(found->value.data).what == null_name);
+  return absent ? nullptr : &*found;
 }
 
 const Member* Table::require(std::string_view key) {

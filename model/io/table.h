@@ -12,7 +12,8 @@
 //
 // A getter that finds a mistake notes it and returns a harmless value (the least one allowed, an
 // empty string), so that reading goes on; nothing read may be used before throw_if_any().
-// NaN, infinity and numbers out of range are mistakes. An integer may be written as 4.0 or 4e3.
+// JSON's null counts as absent. NaN, infinity and numbers out of range are mistakes. An integer may
+// be written as 4.0 or 4e3.
 #pragma once
 #include <limits>
 #include <optional>

@@ -18,6 +18,8 @@ struct Member;
 using Array = std::vector<Value>;
 using Members = std::vector<Member>;  // in the order of the file, keys unique
 
+inline constexpr std::string_view null_name = "null";
+
 // A value no reader here takes (null, a date); `what` is its name for messages.
 struct OtherValue {
   std::string_view what;

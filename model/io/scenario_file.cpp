@@ -1,0 +1,196 @@
+#include "model/io/scenario_file.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "model/io/read_file.h"
+#include "model/io/scenario_entries.h"
+#include "model/scenario_rules.h"
+
+namespace stepsight {
+namespace {
+
+// Everything that is the same at all points, found once.
+struct Sweep {
+  Entries& entries;
+  ErrorList& errors;
+  const Entry* named_model = nullptr;  // `name` or `config`
+  const Entry* family = nullptr;
+  GivenKeys given;
+  bool fixed_global_batch = false;
+  std::vector<std::size_t> chosen;  // for each entry, which of its settings this point has
+};
+
+void note(Sweep& sweep, const Entry& entry, std::size_t setting, const std::string& message) {
+  if (entry.flag.empty()) {
+    sweep.errors.add(entry.positions[setting], message);
+  } else {
+    sweep.errors.add_finished(entry.flag + ": " + message);
+  }
+}
+
+std::size_t choice(const Sweep& sweep, const Entry& entry) {
+  return sweep.chosen[static_cast<std::size_t>(&entry - sweep.entries.list.data())];
+}
+
+// Points at the key's value at this point of the sweep, else at its table. A rule over a value that
+// was misread would only confuse: [cluster] may lack a gpu because its value was no string.
+void note_violation(Sweep& sweep, const RuleViolation& broken) {
+  const std::set<std::string_view>& misread = sweep.entries.misread;
+  if (misread.contains(broken.key)) return;
+  for (const std::string_view key : broken.involves) {
+    if (misread.contains(key)) return;
+  }
+  if (const Entry* entry = sweep.entries.find(broken.key)) {
+    note(sweep, *entry, choice(sweep, *entry), broken.message);
+  } else {
+    sweep.errors.add(sweep.entries.section(broken.section), broken.message);
+  }
+}
+
+void apply(Sweep& sweep, const Entry& entry, Scenario& scenario) {
+  if (entry.key->set != nullptr) entry.key->set(scenario, entry.settings[choice(sweep, entry)]);
+}
+
+ModelShape base_model(Sweep& sweep) {
+  if (sweep.named_model != nullptr) {
+    return sweep.named_model->models[choice(sweep, *sweep.named_model)];
+  }
+  Scenario scenario;
+  if (sweep.family != nullptr) apply(sweep, *sweep.family, scenario);
+  return family_defaults(scenario.model.family);
+}
+
+// global_batch is resolved to the batch of each GPU here, so that everything behind the reader
+// works with one of the two; the scenario keeps it to say that scaling is strong.
+void resolve_batch(Scenario& scenario) {
+  const std::int64_t shares = scenario.cluster.gpus * scenario.training.accumulation;
+  scenario.training.batch = std::max<std::int64_t>(1, scenario.training.global_batch / shares);
+}
+
+Scenario build_point(Sweep& sweep) {
+  Scenario scenario;
+  const ModelShape base = base_model(sweep);
+  scenario.title = sweep.entries.title;
+  scenario.model = base;
+  for (const Entry& entry : sweep.entries.list) apply(sweep, entry, scenario);
+  complete_model(scenario.model, base, sweep.given);
+  if (scenario.model.name.empty()) {
+    scenario.model.name =
+        fmt::format("{} layers x {}", scenario.model.layers, scenario.model.hidden);
+  }
+  if (scenario.training.seq == 0) scenario.training.seq = longest_sequence(scenario.model);
+  if (sweep.fixed_global_batch) resolve_batch(scenario);
+  for (const RuleViolation& broken : violations(scenario)) note_violation(sweep, broken);
+  return scenario;
+}
+
+// Keys whose absence makes every point impossible: said once, at their table, instead of through
+// the zeros they would leave.
+void check_missing(Sweep& sweep) {
+  const Position model = sweep.entries.section("model");
+  if (sweep.named_model != nullptr) {
+    if (sweep.family != nullptr) {
+      note(sweep, *sweep.family, 0, "'family' cannot change a model that is named");
+    }
+    return;
+  }
+  if (sweep.family == nullptr) {
+    if (!sweep.entries.misread.insert("model").second) return;
+    sweep.errors.add(model,
+                     "the model is missing: [model] needs 'name' (see `stepsight show models`), "
+                     "'config' or 'family' with its sizes");
+    return;
+  }
+  for (std::size_t i = 0; i < sweep.family->settings.size(); ++i) {
+    Scenario scenario;
+    sweep.family->key->set(scenario, sweep.family->settings[i]);
+    for (const std::string_view key : missing_model_keys(scenario.model.family, sweep.given)) {
+      if (sweep.entries.misread.contains(key)) continue;
+      sweep.errors.add(model, fmt::format("missing key '{}' in [model]", key));
+      sweep.entries.misread.insert("model");
+    }
+  }
+}
+
+Sweep start_sweep(Entries& entries, ErrorList& errors) {
+  Sweep sweep{entries, errors, nullptr, nullptr, {}, false, {}};
+  sweep.named_model =
+      entries.find("name") != nullptr ? entries.find("name") : entries.find("config");
+  sweep.family = entries.find("family");
+  for (const Entry& entry : entries.list) sweep.given.add(entry.key->name);
+  sweep.fixed_global_batch = sweep.given.has("global_batch");
+  sweep.chosen.assign(entries.list.size(), 0);
+  return sweep;
+}
+
+// Steps to the next point, the last axis fastest; false after the last point.
+bool advance(Sweep& sweep) {
+  for (std::size_t i = sweep.chosen.size(); i-- > 0;) {
+    if (++sweep.chosen[i] < sweep.entries.list[i].settings.size()) return true;
+    sweep.chosen[i] = 0;
+  }
+  return false;
+}
+
+std::size_t count_points(const Entries& entries, ErrorList& errors) {
+  std::size_t count = 1;
+  for (const Entry& entry : entries.list) {
+    count *= entry.settings.size();
+    if (count > most_points) {
+      errors.add(entry.at, fmt::format("the arrays make over {} scenarios", most_points));
+      return 0;
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+ScenarioFile read_scenario_text(const std::string& file,
+                                std::string_view text,
+                                std::span<const KeyFlag> flags) {
+  check_size(file, text, megabyte, "a scenario");
+  const Value root = parse_toml(file, text);
+  ErrorList errors(file);
+  Entries entries = read_entries(root, flags, errors);
+  Sweep sweep = start_sweep(entries, errors);
+  check_missing(sweep);
+  const std::size_t count = count_points(entries, errors);
+  if (count == 0) errors.throw_if_any();
+
+  ScenarioFile result;
+  result.title = entries.title;
+  for (const Entry& entry : entries.list) {
+    if (!entry.is_axis) continue;
+    result.axes.emplace_back(entry.key->name);
+    result.axis_values.push_back(entry.texts);
+  }
+  result.points.reserve(count);
+  do {
+    result.points.push_back(build_point(sweep));
+  } while (!errors.full() && advance(sweep));
+  errors.throw_if_any();
+  return result;
+}
+
+ScenarioFile read_scenario(const std::string& path, std::span<const KeyFlag> flags) {
+  return read_scenario_text(path, read_file(path, megabyte, "a scenario"), flags);
+}
+
+ScenarioFile scenario_from_flags(std::span<const KeyFlag> flags) {
+  return read_scenario_text("command line", "", flags);
+}
+
+std::vector<std::size_t> coordinates(const ScenarioFile& file, std::size_t index) {
+  std::vector<std::size_t> result(file.axes.size());
+  for (std::size_t axis = result.size(); axis-- > 0;) {
+    const std::size_t length = file.axis_values[axis].size();
+    result[axis] = index % length;
+    index /= length;
+  }
+  return result;
+}
+
+}  // namespace stepsight

@@ -1,0 +1,49 @@
+// Scenario files: the question to the simulator as a person writes it (scenarios/README.md lists
+// every key). A key with an array stands for several scenarios.
+#pragma once
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/scenario.h"
+
+namespace stepsight {
+
+struct ScenarioFile {
+  std::string title;
+  // Keys that were given as arrays, in order of appearance, and the values as they were written.
+  // The points are their product with the first axis slowest; one point when there is no axis.
+  std::vector<std::string> axes;
+  std::vector<std::vector<std::string>> axis_values;  // [axis][index]
+  std::vector<Scenario> points;  // complete: seq and batch are never left to a default
+};
+
+inline constexpr std::size_t most_points = 1000000;
+
+// A key given outside the file, as `--gpus 1,2,4,8` gives "gpus": it replaces the key of the file
+// (and its rival: batch and global_batch, name and config). A comma separates the values of an
+// axis. `flag` is how messages call it.
+struct KeyFlag {
+  std::string flag;
+  std::string key;  // one of scenario_keys()
+  std::string value;
+};
+
+// Reads a scenario file (at most 1 MB). Throws UserError with everything that is wrong, a line
+// each: file:line:column and what was expected; flags as "--gpus: ...".
+ScenarioFile read_scenario(const std::string& path, std::span<const KeyFlag> flags = {});
+
+// The same from a text; `file` is for messages, and `config` paths start at its folder.
+ScenarioFile read_scenario_text(const std::string& file,
+                                std::string_view text,
+                                std::span<const KeyFlag> flags = {});
+
+// A scenario from flags alone.
+ScenarioFile scenario_from_flags(std::span<const KeyFlag> flags);
+
+// Where point `index` stands on each axis.
+std::vector<std::size_t> coordinates(const ScenarioFile& file, std::size_t index);
+
+}  // namespace stepsight

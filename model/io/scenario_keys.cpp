@@ -1,0 +1,219 @@
+#include "model/io/scenario_keys.h"
+
+#include <array>
+#include <type_traits>
+
+#include <fmt/format.h>
+
+namespace stepsight {
+namespace {
+
+constexpr std::array<std::string_view, 3> family_names{"gpt", "llama", "bert"};
+constexpr std::array<std::string_view, 3> gradient_names{"fp32", "fp16", "bf16"};
+
+constexpr auto precision_names = [] {
+  std::array<std::string_view, precisions.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = precisions[i].name;
+  return names;
+}();
+
+// Sets one field of one part of the scenario: the setting's alternative is the field's type.
+template <auto Part, auto Field>
+void assign(Scenario& scenario, const Setting& value) {
+  auto& field = scenario.*Part.*Field;
+  field = std::get<std::remove_reference_t<decltype(field)>>(value);
+}
+
+// Position of a word that read_setting has found in `words`.
+template <typename Words>
+std::size_t index_of(const Words& words, const Setting& value) {
+  const auto& word = std::get<std::string>(value);
+  std::size_t i = 0;
+  while (words[i] != word) ++i;
+  return i;
+}
+
+void set_family(Scenario& s, const Setting& v) {
+  s.model.family = static_cast<Family>(index_of(family_names, v));
+}
+void set_precision(Scenario& s, const Setting& v) {
+  s.training.precision = precisions[index_of(precision_names, v)].precision;
+}
+void set_gradient(Scenario& s, const Setting& v) {
+  s.training.gradient_dtype = parse_dtype(std::get<std::string>(v));
+}
+void set_optimizer(Scenario& s, const Setting& v) {
+  s.training.optimizer = static_cast<OptimizerKind>(index_of(optimizer_names, v));
+}
+void set_strategy(Scenario& s, const Setting& v) {
+  s.parallel.strategy = static_cast<Strategy>(index_of(strategy_names, v));
+}
+
+template <auto Field>
+constexpr auto model = &assign<&Scenario::model, Field>;
+template <auto Field>
+constexpr auto training = &assign<&Scenario::training, Field>;
+template <auto Field>
+constexpr auto cluster = &assign<&Scenario::cluster, Field>;
+template <auto Field>
+constexpr auto parallel = &assign<&Scenario::parallel, Field>;
+
+using M = ModelShape;
+using T = Training;
+using C = Cluster;
+using P = Parallel;
+constexpr KeyKind integer = KeyKind::integer;
+constexpr KeyKind number = KeyKind::number;
+constexpr KeyKind boolean = KeyKind::boolean;
+constexpr KeyKind word = KeyKind::word;
+constexpr KeyKind text = KeyKind::text;
+
+// The bounds are sanity, ten to a thousand times what exists; what a combination allows is said by
+// model/scenario_rules.h.
+constexpr std::array<ScenarioKey, 41> keys{{
+    // clang-format off
+    {"model", "name", text, 0, 0, {}, nullptr, "",
+     "a built-in model (`stepsight show models`) or the path of a model file"},
+    {"model", "config", text, 0, 0, {}, nullptr, "",
+     "path of a Hugging Face config.json, from the folder of the scenario file"},
+    {"model", "family", word, 0, 0, family_names, set_family, "",
+     "the kind of block; needed without `name` and `config`"},
+    {"model", "layers", integer, 1, 1e4, {}, model<&M::layers>, "", "number of blocks"},
+    {"model", "hidden", integer, 1, 1e6, {}, model<&M::hidden>, "", "width of the residual stream"},
+    {"model", "heads", integer, 1, 1e5, {}, model<&M::heads>, "", "attention heads"},
+    {"model", "kv_heads", integer, 1, 1e5, {}, model<&M::kv_heads>, "`heads`",
+     "key and value heads (grouped-query attention); they divide `heads`"},
+    {"model", "head_dim", integer, 1, 1e5, {}, model<&M::head_dim>, "`hidden / heads`",
+     "width of one head"},
+    {"model", "ffn", integer, 1, 1e7, {}, model<&M::ffn>, "`4 hidden` (gpt, bert)",
+     "width of the feed-forward layer"},
+    {"model", "vocab", integer, 1, 1e8, {}, model<&M::vocab>, "",
+     "rows of the embedding, padding included"},
+    {"model", "positions", integer, 0, 1e8, {}, model<&M::positions>,
+     "`max_seq` (gpt, bert), 0 (llama)", "learned position embeddings; 0 for none"},
+    {"model", "token_types", integer, 0, 1e6, {}, model<&M::token_types>, "2 (bert), else 0",
+     "segment embeddings"},
+    {"model", "max_seq", integer, 0, 1e9, {}, model<&M::max_seq>, "`positions`",
+     "longest sequence the model takes; 0 for no limit"},
+    {"model", "tied_head", boolean, 0, 0, {}, model<&M::tied_head>, "true (gpt, bert)",
+     "the output head shares the embedding's tensor"},
+    {"model", "bias", boolean, 0, 0, {}, model<&M::bias>, "true (gpt, bert)",
+     "biases on every linear layer and norm"},
+    {"model", "qkv_bias", boolean, 0, 0, {}, model<&M::qkv_bias>, "false",
+     "biases on query, key and value only"},
+    {"model", "gated_ffn", boolean, 0, 0, {}, model<&M::gated_ffn>, "true (llama)",
+     "SwiGLU: a gate beside the up projection"},
+    {"model", "rms_norm", boolean, 0, 0, {}, model<&M::rms_norm>, "true (llama)",
+     "RMSNorm instead of LayerNorm"},
+    {"model", "rotary", boolean, 0, 0, {}, model<&M::rotary>, "true (llama)",
+     "rotary position embedding on query and key"},
+    {"model", "fused_qkv", boolean, 0, 0, {}, model<&M::fused_qkv>, "true (gpt)",
+     "one matrix for query, key and value"},
+    {"model", "fused_gate_up", boolean, 0, 0, {}, model<&M::fused_gate_up>, "false",
+     "one matrix for gate and up"},
+    {"model", "mlm_head", boolean, 0, 0, {}, model<&M::mlm_head>, "true (bert)",
+     "BERT's masked-language-model head on every token"},
+    {"model", "pooler", boolean, 0, 0, {}, model<&M::pooler>, "false",
+     "BERT's dense layer on the first token"},
+    {"model", "dropout", number, 0, 0.99, {}, model<&M::dropout>, "0",
+     "probability; above 0 the dropout passes are counted"},
+
+    {"training", "batch", integer, 1, 1e6, {}, training<&T::batch>, "1",
+     "sequences of each GPU in one micro-step (weak scaling)"},
+    {"training", "global_batch", integer, 1, 1e9, {}, training<&T::global_batch>, "",
+     "instead of `batch`: sequences of a step over all GPUs (strong scaling)"},
+    {"training", "seq", integer, 1, 1e9, {}, training<&T::seq>, "the model's longest",
+     "tokens of a sequence"},
+    {"training", "accumulation", integer, 1, 1e6, {}, training<&T::accumulation>, "1",
+     "micro-steps between two optimizer steps"},
+    {"training", "precision", word, 0, 0, precision_names, set_precision, "bf16",
+     "what is computed in; `amp-` keeps parameters and gradients in fp32 (autocast)"},
+    {"training", "gradient_dtype", word, 0, 0, gradient_names, set_gradient, "as the parameters",
+     "number format of the gradients on the link"},
+    {"training", "optimizer", word, 0, 0, optimizer_names, set_optimizer, "adamw",
+     "the update; decides the optimizer's memory and time"},
+    {"training", "compile", boolean, 0, 0, {}, training<&T::compile>, "false",
+     "torch.compile: fused kernels, less work for the host"},
+    {"training", "flash_attention", boolean, 0, 0, {}, training<&T::flash_attention>, "true",
+     "false: the matrix of scores is written to memory"},
+
+    {"cluster", "gpu", text, 0, 0, {}, cluster<&C::gpu>, "",
+     "a profile (`stepsight show gpus`) or the path of a profile file"},
+    {"cluster", "gpus", integer, 1, 1e6, {}, cluster<&C::gpus>, "1", "number of GPUs"},
+    {"cluster", "link", text, 0, 0, {}, cluster<&C::link>, "",
+     "what the GPUs talk over (`stepsight show links`); `loopback:K` for a partner on one GPU"},
+
+    {"parallel", "strategy", word, 0, 0, strategy_names, set_strategy, "ddp",
+     "how the work is split; none: one GPU without any exchange"},
+    {"parallel", "bucket_cap_MB", number, 1e-6, 1e6, {}, parallel<&P::bucket_cap_MB>, "25",
+     "DDP's bucket_cap_mb, in MiB as the framework counts"},
+    {"parallel", "first_bucket_MB", number, 1e-6, 1e6, {}, parallel<&P::first_bucket_MB>, "1",
+     "DDP's first, small bucket, in MiB"},
+    {"parallel", "overlap", boolean, 0, 0, {}, parallel<&P::overlap>, "true",
+     "false: one all-reduce after backward"},
+    {"parallel", "sync_each_micro_step", boolean, 0, 0, {}, parallel<&P::sync_each_micro_step>,
+     "false", "true: accumulation without no_sync()"},
+    // clang-format on
+}};
+
+}  // namespace
+
+std::span<const ScenarioKey> scenario_keys() {
+  return keys;
+}
+
+const ScenarioKey* find_scenario_key(std::string_view name) {
+  for (const ScenarioKey& key : keys) {
+    if (key.name == name) return &key;
+  }
+  return nullptr;
+}
+
+std::string describe_values(const ScenarioKey& key) {
+  switch (key.kind) {
+    case KeyKind::integer:
+      return fmt::format("integer {:.10g} to {:.10g}", key.least, key.most);
+    case KeyKind::number:
+      return fmt::format("number {:.10g} to {:.10g}", key.least, key.most);
+    case KeyKind::boolean:
+      return "true or false";
+    case KeyKind::text:
+      return "string";
+    case KeyKind::word:
+      break;
+  }
+  std::string list;
+  for (const std::string_view name : key.words) {
+    if (!list.empty()) list += name == key.words.back() ? " or " : ", ";
+    list += name;
+  }
+  return list;
+}
+
+std::optional<Setting> read_setting(const ScenarioKey& key,
+                                    const Value& value,
+                                    const std::string& where,
+                                    ErrorList& errors) {
+  const ValueName name{key.name, where};
+  switch (key.kind) {
+    case KeyKind::integer:
+      return check_int(value,
+                       name,
+                       static_cast<std::int64_t>(key.least),
+                       static_cast<std::int64_t>(key.most),
+                       errors);
+    case KeyKind::number:
+      return check_number(value, name, key.least, key.most, errors);
+    case KeyKind::boolean:
+      return check_bool(value, name, errors);
+    case KeyKind::text:
+      return check_string(value, name, errors);
+    case KeyKind::word:
+      break;
+  }
+  const std::optional<std::size_t> index = check_choice(value, name, key.words, errors);
+  if (!index) return std::nullopt;
+  return std::string(key.words[*index]);
+}
+
+}  // namespace stepsight
