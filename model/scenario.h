@@ -38,6 +38,8 @@ inline constexpr std::array<PrecisionName, 6> precisions{{
 
 enum class OptimizerKind { adamw, sgd, sgd_momentum };
 enum class Strategy { ddp, none };
+// Activations kept for backward: all, or the blocks' inputs only (each block runs forward again).
+enum class Recompute { none, full };
 
 // The words that files and flags use, in the order of the enumerators.
 inline constexpr std::array<std::string_view, 3> optimizer_names{"adamw", "sgd", "sgd-momentum"};
@@ -52,6 +54,7 @@ struct Training {
   Precision precision;
   std::optional<Dtype> gradient_dtype;  // of the all-reduce; empty = as the parameters
   OptimizerKind optimizer = OptimizerKind::adamw;
+  Recompute recompute = Recompute::none;
   bool compile = false;
   bool flash_attention = true;
 };

@@ -1,0 +1,49 @@
+#include "model/cost.h"
+
+#include <cmath>
+#include <utility>
+
+#include "model/profile.h"
+
+namespace stepsight {
+
+namespace {
+
+std::size_t index(Dtype dtype) { return static_cast<std::size_t>(dtype); }
+
+Cost corrected(Seconds formula, const MeasuredSurface::Answer& answer) {
+  return {formula * std::exp(answer.log_residual), answer.inside()};
+}
+
+}  // namespace
+
+Cost cost(const Gemm& gemm, const GpuProfile& gpu) {
+  const std::size_t type = index(gemm.dtype);
+  const MeasuredSurface& points = gpu.gemm_points[type];
+  MeasuredSurface::Answer answer = points.at(surface_point(gemm));
+  if (answer.distance > 0 && gemm.layout == Layout::TN) {
+    // C^T = B A^T is the same work: where the exchanged shape was measured nearer, it says more.
+    const MeasuredSurface::Answer exchanged = points.at(surface_point(
+        Gemm{gemm.n, gemm.m, gemm.k, gemm.batch, gemm.dtype, gemm.layout}));
+    if (exchanged.distance < answer.distance) answer = exchanged;
+  }
+  return corrected(gemm_formula(gemm, gpu.gemm[type], gpu.multiprocessors), answer);
+}
+
+Cost cost(const Attention& attention, const GpuProfile& gpu) {
+  const std::size_t side = attention.backward ? 1 : 0;
+  return corrected(attention_formula(attention, gpu.attention[side], gpu.multiprocessors),
+                   gpu.attention_points[side].at(surface_point(attention)));
+}
+
+Cost cost(const Pass& pass, const GpuProfile& gpu) {
+  const auto kind = static_cast<std::size_t>(pass.kind);
+  return corrected(pass_formula(pass, gpu.pass[kind]),
+                   gpu.pass_points[kind].at(surface_point(pass)));
+}
+
+Cost cost(const Work& work, const GpuProfile& gpu) {
+  return std::visit([&](const auto& w) { return cost(w, gpu); }, work);
+}
+
+}  // namespace stepsight

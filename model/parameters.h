@@ -1,0 +1,198 @@
+// The parameters that are fitted, as plain structs templated on the scalar, each with one table that
+// says name, unit, start, bounds and meaning. The table drives fitting, profile files, documentation
+// and reports; the formulas that use the fields are in model/cost.h.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace stepsight {
+
+struct ParameterInfo {
+  std::string_view name;  // carries its unit
+  double initial;         // where a fit starts, and the class value where nothing was measured
+  double lower;
+  double upper;
+  std::string_view meaning;
+};
+
+template <typename Struct, typename Scalar>
+struct ParameterField {
+  ParameterInfo info;
+  Scalar Struct::*member;
+};
+
+template <typename T>
+struct GemmParameters {
+  T peak_TFLOPS{};
+  T ramp_k{};
+  T wave_weight{};
+  T small_tile_loss{};
+  T overhead_us{};
+  T bandwidth_TBps{};
+  T align4_slowdown{};
+  T align2_slowdown{};
+  T align1_slowdown{};
+
+  static constexpr auto fields() {
+    using G = GemmParameters;
+    return std::array<ParameterField<G, T>, 9>{{
+        {{"peak_TFLOPS", 600, 0.5, 5000, "rate of a large product, all multiprocessors busy"},
+         &G::peak_TFLOPS},
+        {{"ramp_k", 100, 0, 5000, "depth k at which a tile's start and end cost as much as its work"},
+         &G::ramp_k},
+        {{"wave_weight", 0.5, 0, 1, "0: work spreads evenly; 1: a part wave costs a whole one"},
+         &G::wave_weight},
+        {{"small_tile_loss", 0.2, 0, 1, "rate of a tile falls with its area to this power"},
+         &G::small_tile_loss},
+        {{"overhead_us", 2, 0, 50, "kernel start and end"}, &G::overhead_us},
+        {{"bandwidth_TBps", 3, 0.01, 20, "rate of the factors' and the result's bytes"},
+         &G::bandwidth_TBps},
+        {{"align4_slowdown", 2.8, 1, 20, "slow-down of tiles when rows align to 4 elements only"},
+         &G::align4_slowdown},
+        {{"align2_slowdown", 2.8, 1, 20, "the same for 2 elements"}, &G::align2_slowdown},
+        {{"align1_slowdown", 6, 1, 40, "the same for odd dimensions"}, &G::align1_slowdown},
+    }};
+  }
+};
+
+template <typename T>
+struct AttentionParameters {
+  T peak_TFLOPS{};
+  T head_dim_half{};
+  T seq_half{};
+  T overhead_us{};
+  T tile_latency_us{};
+  T full_mask_gain{};
+
+  static constexpr auto fields() {
+    using A = AttentionParameters;
+    return std::array<ParameterField<A, T>, 6>{{
+        {{"peak_TFLOPS", 600, 0.5, 5000, "rate of long sequences with wide heads"}, &A::peak_TFLOPS},
+        {{"head_dim_half", 30, 0, 1000, "head width at which the rate is half"}, &A::head_dim_half},
+        {{"seq_half", 300, 0, 10000, "sequence length at which the rate is half (masked edges)"},
+         &A::seq_half},
+        {{"overhead_us", 5, 0, 200, "kernel starts and ends"}, &A::overhead_us},
+        {{"tile_latency_us", 0.3, 0, 50, "one 128 x 128 tile of scores on a multiprocessor, alone"},
+         &A::tile_latency_us},
+        {{"full_mask_gain", 1.0, 0.3, 3, "rate without a causal mask, relative to with"},
+         &A::full_mask_gain},
+    }};
+  }
+};
+
+template <typename T>
+struct PassParameters {
+  T overhead_us{};
+  T row_ns{};
+  T element_ps{};
+  T bandwidth_TBps{};
+
+  static constexpr auto fields() {
+    using P = PassParameters;
+    return std::array<ParameterField<P, T>, 4>{{
+        {{"overhead_us", 1.5, 0, 100, "kernel starts and ends"}, &P::overhead_us},
+        {{"row_ns", 0.1, 0, 1000, "cost of a row whatever its length"}, &P::row_ns},
+        {{"element_ps", 0.1, 0, 1000, "arithmetic and indexing of an element"}, &P::element_ps},
+        {{"bandwidth_TBps", 3.8, 0.01, 30, "rate of the bytes read and written"},
+         &P::bandwidth_TBps},
+    }};
+  }
+};
+
+// What the host spends to issue work, eager or compiled.
+template <typename T>
+struct HostParameters {
+  T forward_us{};
+  T backward_us{};
+  T cast_us{};
+  T compiled_forward_us{};
+  T compiled_backward_us{};
+  T optimizer_tensor_us{};
+  T collective_us{};
+  T step_us{};
+
+  static constexpr auto fields() {
+    using H = HostParameters;
+    return std::array<ParameterField<H, T>, 8>{{
+        {{"forward_us", 20, 0.1, 500, "issue of one eager operator in forward"}, &H::forward_us},
+        {{"backward_us", 20, 0.1, 500, "issue of one operator in backward"}, &H::backward_us},
+        {{"cast_us", 8, 0.1, 500, "issue of one cast that autocast inserts"}, &H::cast_us},
+        {{"compiled_forward_us", 10, 0.1, 500, "issue of one kernel of a compiled forward"},
+         &H::compiled_forward_us},
+        {{"compiled_backward_us", 10, 0.1, 500, "issue of one kernel of a compiled backward"},
+         &H::compiled_backward_us},
+        {{"optimizer_tensor_us", 5, 0, 500, "optimizer step and gradient reset, a parameter tensor"},
+         &H::optimizer_tensor_us},
+        {{"collective_us", 100, 0, 5000, "issue of one gradient bucket's communication"},
+         &H::collective_us},
+        {{"step_us", 100, 0, 50000, "loop, zero_grad and what a step costs once"}, &H::step_us},
+    }};
+  }
+};
+
+// A copy between host and device memory: start-up and rate.
+template <typename T>
+struct CopyParameters {
+  T latency_us{};
+  T bandwidth_GBps{};
+
+  static constexpr auto fields() {
+    using C = CopyParameters;
+    return std::array<ParameterField<C, T>, 2>{{
+        {{"latency_us", 10, 0, 1000, "start of a copy"}, &C::latency_us},
+        {{"bandwidth_GBps", 25, 0.01, 1000, "rate of a large copy from or to pinned memory"},
+         &C::bandwidth_GBps},
+    }};
+  }
+};
+
+// Rates, relative to running alone, while compute and communication run together.
+template <typename T>
+struct OverlapParameters {
+  T compute_under_collective{};
+  T collective_under_compute{};
+  T compute_under_copy{};
+  T copy_under_compute{};
+
+  static constexpr auto fields() {
+    using O = OverlapParameters;
+    return std::array<ParameterField<O, T>, 4>{{
+        {{"compute_under_collective", 0.9, 0.2, 1, "compute while a collective's kernel runs"},
+         &O::compute_under_collective},
+        {{"collective_under_compute", 0.95, 0.2, 1, "a collective while compute runs"},
+         &O::collective_under_compute},
+        {{"compute_under_copy", 1, 0.2, 1, "compute while a copy engine moves data"},
+         &O::compute_under_copy},
+        {{"copy_under_compute", 1, 0.2, 1, "a copy while compute runs"}, &O::copy_under_compute},
+    }};
+  }
+};
+
+// A collective on one link, one group size: latency, bandwidth, and a ramp between the two.
+template <typename T>
+struct CollectiveParameters {
+  T latency_us{};
+  T ramp_us{};
+  T busbw_GBps{};
+
+  static constexpr auto fields() {
+    using C = CollectiveParameters;
+    return std::array<ParameterField<C, T>, 3>{{
+        {{"latency_us", 20, 0.1, 10000, "smallest message"}, &C::latency_us},
+        {{"ramp_us", 5, 0, 10000, "what a message of 1 MB costs beyond latency and bandwidth"},
+         &C::ramp_us},
+        {{"busbw_GBps", 100, 0.001, 2000, "bus bandwidth of the largest messages"}, &C::busbw_GBps},
+    }};
+  }
+};
+
+// The start values of a table, as numbers.
+template <template <typename> typename Parameters>
+constexpr Parameters<double> class_values() {
+  Parameters<double> out{};
+  for (const auto& field : Parameters<double>::fields()) out.*field.member = field.info.initial;
+  return out;
+}
+
+}  // namespace stepsight

@@ -1,0 +1,85 @@
+#include "model/profile.h"
+
+#include <cmath>
+
+namespace stepsight {
+
+namespace {
+
+// Farther than any interpolation reaches, so that points on either side never mix.
+constexpr float apart = 16;
+
+float log2_of(std::int64_t size) {
+  return static_cast<float>(std::log2(static_cast<double>(size > 0 ? size : 1)));
+}
+
+// Kinds whose time depends on rows and columns apart, not only on their product.
+bool by_row(PassKind kind) {
+  switch (kind) {
+    case PassKind::layer_norm:
+    case PassKind::layer_norm_backward:
+    case PassKind::rms_norm:
+    case PassKind::rms_norm_backward:
+    case PassKind::bias_gradient:
+    case PassKind::softmax:
+    case PassKind::softmax_backward:
+    case PassKind::log_softmax:
+    case PassKind::log_softmax_backward:
+    case PassKind::nll_loss:
+    case PassKind::embedding:
+    case PassKind::embedding_backward:
+    case PassKind::adamw:
+    case PassKind::sgd:
+    case PassKind::fused_norm:
+    case PassKind::fused_norm_backward:
+    case PassKind::fused_loss:
+    case PassKind::fused_loss_backward: return true;
+    default: return false;
+  }
+}
+
+template <typename Parameters>
+void append(std::vector<NamedParameter>& out, const std::string& prefix, Parameters& parameters) {
+  for (const auto& field : Parameters::fields()) {
+    out.push_back({prefix + "." + std::string(field.info.name), field.info,
+                   &(parameters.*field.member)});
+  }
+}
+
+}  // namespace
+
+MeasuredSurface::Point surface_point(const Gemm& gemm) {
+  return {log2_of(gemm.m), log2_of(gemm.n), log2_of(gemm.k), log2_of(gemm.batch),
+          apart * log2_of(alignment(gemm)) + 0.5F * static_cast<float>(gemm.layout)};
+}
+
+MeasuredSurface::Point surface_point(const Attention& attention) {
+  return {log2_of(attention.batch * attention.heads), log2_of(attention.seq),
+          2 * log2_of(attention.head_dim), 0.25F * log2_of(attention.heads / attention.kv_heads),
+          attention.causal ? 0 : apart};
+}
+
+MeasuredSurface::Point surface_point(const Pass& pass) {
+  const float width = apart * static_cast<float>(info(pass.dtype).bytes);
+  if (by_row(pass.kind)) return {log2_of(pass.rows), log2_of(pass.cols), width};
+  return {log2_of(pass.rows * pass.cols), 0, width};
+}
+
+std::vector<NamedParameter> named_parameters(GpuProfile& gpu) {
+  std::vector<NamedParameter> out;
+  for (const DtypeInfo& type : dtypes) {
+    append(out, "gemm." + std::string(type.name), gpu.gemm[static_cast<std::size_t>(type.dtype)]);
+  }
+  append(out, "attention.forward", gpu.attention[0]);
+  append(out, "attention.backward", gpu.attention[1]);
+  for (const PassInfo& row : passes) {
+    append(out, "pass." + std::string(row.name), gpu.pass[static_cast<std::size_t>(row.kind)]);
+  }
+  append(out, "host", gpu.host);
+  append(out, "copy.host_to_device", gpu.host_to_device);
+  append(out, "copy.device_to_host", gpu.device_to_host);
+  append(out, "overlap", gpu.overlap);
+  return out;
+}
+
+}  // namespace stepsight

@@ -1,0 +1,170 @@
+#include "model/transformer.h"
+
+#include <stdexcept>
+
+#include "model/stage_builder.h"
+
+namespace stepsight {
+
+namespace {
+
+using Linear = StageBuilder::Linear;
+
+void query_key_value(StageBuilder& b, const ModelShape& s, Dtype input, bool residual) {
+  const std::int64_t q = s.heads * s.head_dim;
+  const std::int64_t kv = s.kv_heads * s.head_dim;
+  const bool bias = s.bias || s.qkv_bias;
+  if (s.fused_qkv) {
+    b.linear({"qkv", s.hidden, q + 2 * kv, bias, input, residual ? 1 : 0});
+    return;
+  }
+  // Backward runs value, key, query: the gradients of the shared input add up as they come, and a
+  // post-norm block adds the residual's last.
+  b.linear({"query", s.hidden, q, bias, input, residual ? 2 : 1});
+  b.linear({"key", s.hidden, kv, bias, input, 1});
+  b.linear({"value", s.hidden, kv, bias, input, 0});
+}
+
+void feed_forward(StageBuilder& b, const ModelShape& s, Dtype input, bool residual) {
+  const int extra = residual ? 1 : 0;
+  if (!s.gated_ffn) {
+    b.linear({"mlp up", s.hidden, s.ffn, s.bias, input, extra});
+    b.gelu(s.ffn);
+  } else if (s.fused_gate_up) {
+    b.linear({"mlp gate-up", s.hidden, 2 * s.ffn, s.bias, input, extra});
+    b.swiglu();
+  } else {
+    b.linear({"mlp gate", s.hidden, s.ffn, s.bias, input, 1 + extra});
+    b.linear({"mlp up", s.hidden, s.ffn, s.bias, input, 0});
+    b.swiglu();
+  }
+  b.linear({"mlp down", s.ffn, s.hidden, s.bias, b.compute(), 0});
+}
+
+// x + attention(norm(x)), then x + mlp(norm(x)).
+void pre_norm_block(StageBuilder& b, const ModelShape& s) {
+  b.norm("norm", true);
+  query_key_value(b, s, b.stream(), false);
+  if (s.rotary) b.rotary();
+  b.attention();
+  b.linear({"attention output", s.heads * s.head_dim, s.hidden, s.bias, b.compute(), 0});
+  if (s.dropout > 0) b.dropout(s.hidden, b.compute());
+  b.residual_add();
+  b.norm("norm", true);
+  feed_forward(b, s, b.stream(), false);
+  if (s.dropout > 0) b.dropout(s.hidden, b.compute());
+  b.residual_add();
+}
+
+// norm(x + attention(x)), then norm(x + mlp(x)), as BERT has it.
+void post_norm_block(StageBuilder& b, const ModelShape& s) {
+  query_key_value(b, s, b.stream(), true);
+  b.attention();
+  b.linear({"attention output", s.heads * s.head_dim, s.hidden, s.bias, b.compute(), 0});
+  if (s.dropout > 0) b.dropout(s.hidden, b.compute());
+  b.residual_add();
+  b.norm("norm", false);
+  feed_forward(b, s, b.stream(), true);
+  if (s.dropout > 0) b.dropout(s.hidden, b.compute());
+  b.residual_add();
+  b.norm("norm", false);
+}
+
+StageWork block(const ModelShape& shape, const Training& training) {
+  StageBuilder b(shape, training);
+  if (shape.family == Family::bert) {
+    post_norm_block(b, shape);
+  } else {
+    pre_norm_block(b, shape);
+  }
+  StageWork stage = b.finish();
+  if (training.recompute == Recompute::full) {
+    // Backward begins by running the block forward again; only its input was kept, and what the
+    // block saves lives while its backward runs.
+    const auto shift = static_cast<std::uint32_t>(stage.forward.size());
+    stage.backward.insert(stage.backward.begin(), stage.forward.begin(), stage.forward.end());
+    for (GradientReady& r : stage.ready) r.after += shift;
+    stage.peak_bytes += stage.saved_bytes;
+    stage.saved_bytes = static_cast<double>(b.tokens() * shape.hidden) * info(b.stream()).bytes;
+  }
+  return stage;
+}
+
+StageWork embedding(const ModelShape& shape, const Training& training) {
+  StageBuilder b(shape, training);
+  b.embedding();
+  if (shape.family == Family::bert) b.norm("embedding norm", false);
+  if (shape.dropout > 0) b.dropout(shape.hidden, b.stream());
+  return b.finish();
+}
+
+StageWork head(const ModelShape& shape, const Training& training) {
+  StageBuilder b(shape, training);
+  if (shape.family != Family::bert) {
+    b.norm("final norm", false);
+  } else if (shape.mlm_head) {
+    b.linear({"head transform", shape.hidden, shape.hidden, true, b.stream(), 0});
+    b.gelu(shape.hidden);
+    b.norm("head norm", false);
+  }
+  b.linear({"head", shape.hidden, shape.vocab, shape.mlm_head, b.stream(), 0, shape.tied_head});
+  b.loss();
+  return b.finish();
+}
+
+double total_ready(const StageWork& stage) {
+  double sum = 0;
+  for (const GradientReady& r : stage.ready) sum += static_cast<double>(r.elements);
+  return sum;
+}
+
+// 2 FLOP a multiply-add of forward, twice that in backward; recomputation does not count.
+Flops useful_flops(const StepWork& work) {
+  const auto of = [](const std::vector<Operator>& operators) {
+    Flops sum;
+    for (const Operator& op : operators) {
+      if (const auto* gemm = std::get_if<Gemm>(&op.work)) sum += flops(*gemm);
+      if (const auto* attention = std::get_if<Attention>(&op.work)) sum += flops(*attention);
+    }
+    return sum;
+  };
+  const double blocks = static_cast<double>(work.blocks);
+  return 3.0 * (of(work.embedding.forward) + blocks * of(work.block.forward) + of(work.head.forward));
+}
+
+}  // namespace
+
+Dtype parameter_dtype(const Precision& precision) {
+  return precision.mixed ? Dtype::fp32 : precision.compute;
+}
+
+double gradient_bytes(const Training& training) {
+  return info(training.gradient_dtype.value_or(parameter_dtype(training.precision))).bytes;
+}
+
+StepWork step_work(const ModelShape& shape, const Training& training) {
+  if (training.seq <= 0 || training.batch <= 0) {
+    throw std::logic_error("step_work: batch and sequence length must be positive");
+  }
+  StepWork work;
+  work.embedding = embedding(shape, training);
+  work.block = block(shape, training);
+  work.head = head(shape, training);
+  work.blocks = shape.layers;
+  const double blocks = static_cast<double>(shape.layers);
+  work.parameters = static_cast<std::int64_t>(total_ready(work.embedding) +
+                                              blocks * total_ready(work.block) +
+                                              total_ready(work.head));
+  work.tensors = static_cast<std::int64_t>(work.embedding.ready.size() + work.head.ready.size()) +
+                 shape.layers * static_cast<std::int64_t>(work.block.ready.size());
+  work.tokens = static_cast<double>(training.batch) * static_cast<double>(training.seq);
+  work.model_flops = useful_flops(work);
+  const PassKind kind =
+      training.optimizer == OptimizerKind::adamw ? PassKind::adamw : PassKind::sgd;
+  work.optimizer.push_back({Pass{kind, work.tensors, work.parameters / work.tensors,
+                                 parameter_dtype(training.precision)},
+                            "optimizer"});
+  return work;
+}
+
+}  // namespace stepsight

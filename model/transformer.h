@@ -1,0 +1,51 @@
+// The operators of one training step of a transformer, as a framework launches them: every kernel of
+// forward and backward in program order, with the points at which a parameter's gradient is complete.
+// Eager mode launches each memory-bound pass by itself; compiled mode fuses them.
+#pragma once
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "model/model_shape.h"
+#include "model/operators.h"
+#include "model/scenario.h"
+
+namespace stepsight {
+
+// A gradient that is complete once backward[after] has run.
+struct GradientReady {
+  std::uint32_t after = 0;
+  std::int64_t elements = 0;
+  std::string_view role;
+};
+
+// A stretch of the model: the embedding, one block, or the head with the loss.
+struct StageWork {
+  std::vector<Operator> forward;
+  std::vector<Operator> backward;
+  std::vector<GradientReady> ready;  // in order of `after`
+  double saved_bytes = 0;            // activations kept from forward to backward
+  double peak_bytes = 0;             // further bytes that live only inside the stage
+};
+
+struct StepWork {
+  StageWork embedding;
+  StageWork block;
+  StageWork head;
+  std::int64_t blocks = 0;
+  std::vector<Operator> optimizer;
+  std::int64_t parameters = 0;
+  std::int64_t tensors = 0;
+  double tokens = 0;        // of one GPU and micro-step
+  Flops model_flops;        // of one GPU and micro-step, without recomputation: for MFU
+};
+
+// Number format of parameters, gradients and optimizer states.
+Dtype parameter_dtype(const Precision& precision);
+// Bytes of one gradient element as it is reduced between GPUs.
+double gradient_bytes(const Training& training);
+
+// Precondition: problems(shape) is empty, training.seq > 0.
+StepWork step_work(const ModelShape& shape, const Training& training);
+
+}  // namespace stepsight
