@@ -223,7 +223,7 @@ Shapes chosen_from(const Stratum& stratum, std::uint64_t seed, bool full) {
 }  // namespace
 
 std::string_view name(GemmLayout layout) {
-  constexpr std::array<std::string_view, 3> names{"tn", "nn", "nt"};
+  constexpr std::array<std::string_view, 3> names{"TN", "NN", "NT"};
   return names[static_cast<std::size_t>(layout)];
 }
 

@@ -9,11 +9,12 @@
 namespace stepsight {
 
 // How the row-major operands of y[m,n] = a[m,k] * b[k,n] lie in memory, in cuBLAS' letters:
-// tn: b stored as [n,k]   forward of a linear layer, x[m,k] * w[n,k]^T
-// nn: b stored as [k,n]   gradient of its input,     dy[m,k] * w[k,n]
-// nt: a stored as [k,m]   gradient of its weight,    dy[k,m]^T * x[k,n], k = tokens
+// TN: b stored as [n,k]   forward of a linear layer, x[m,k] * w[n,k]^T
+// NN: b stored as [k,n]   gradient of its input,     dy[m,k] * w[k,n]
+// NT: a stored as [k,m]   gradient of its weight,    dy[k,m]^T * x[k,n], k = tokens
 enum class GemmLayout { tn, nn, nt };
 
+// "TN", "NN", "NT".
 std::string_view name(GemmLayout layout);
 
 struct GemmShape {

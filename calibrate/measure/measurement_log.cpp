@@ -80,14 +80,23 @@ void MeasurementLog::read_earlier() {
   content.assign(std::istreambuf_iterator<char>(file), {});
   if (content.size() > largest_file) throw UserError(options_.output + ": larger than 64 MiB");
   const ParsedFile earlier = parse_measurement(content, options_.output);
-  if (text_of(earlier.top, "tool") != tool_ || text_of(earlier.top, "gpu") != gpu_) {
-    throw UserError(options_.output + ": holds " + text_of(earlier.top, "tool") + " of a " +
-                    text_of(earlier.top, "gpu") + ", not " + tool_ + " of a " + gpu_);
+  Record machine;
+  for (const auto& [name, section] : earlier.sections) {
+    if (name == "machine") machine = section;
+  }
+  if (text_of(earlier.top, "tool") != tool_ || text_of(machine, "gpu") != gpu_) {
+    throw UserError(options_.output + ": holds '" + text_of(earlier.top, "tool") + "' of '" +
+                    text_of(machine, "gpu") + "', not '" + tool_ + "' of '" + gpu_ + "'");
   }
   for (const Record& point : earlier.points) {
     if (keys_.insert(key_of(identity_of(point))).second) points_.push_back(point);
   }
   kept_ = points_.size();
+}
+
+void MeasurementLog::set_top(const Field& entry) {
+  std::erase_if(top_, [&entry](const Field& known) { return known.key == entry.key; });
+  top_.push_back(entry);
 }
 
 void MeasurementLog::set_section(const std::string& name, Record section) {
@@ -117,15 +126,15 @@ void MeasurementLog::add(const Point& point) {
 }
 
 std::string MeasurementLog::text(const std::string& status) const {
-  const Record top{field("schema", schema),
-                   field("tool", tool_),
-                   field("gpu", gpu_),
-                   field("status", status),
-                   field("started", started_),
-                   field("written", utc_now()),
-                   field("command", options_.command),
-                   field("level", options_.full ? "full" : "quick"),
-                   field("points_kept", kept_)};
+  Record top{field("schema", schema),
+             field("tool", tool_),
+             field("status", status),
+             field("started", started_),
+             field("written", utc_now()),
+             field("command", options_.command),
+             field("level", options_.full ? "full" : "quick"),
+             field("points_kept", kept_)};
+  top.insert(top.end(), top_.begin(), top_.end());
   // One section and one point a line, so that two runs can be compared with diff.
   std::string out = to_json(top);
   out.pop_back();

@@ -29,7 +29,10 @@ class MeasurementLog {
   // or another GPU (`gpu`), whose points must not be mixed with these.
   MeasurementLog(const Tool& tool, const Options& options, std::string gpu);
 
-  // Header object `name`; replaces one of the same name.
+  // A value of the outermost object ("driver", "method"); replaces one of the same key.
+  void set_top(const Field& entry);
+
+  // Header object `name`; replaces one of the same name. The resume check reads "gpu" of "machine".
   void set_section(const std::string& name, Record section);
 
   bool has(const std::string& op, const Record& shape) const;
@@ -42,7 +45,7 @@ class MeasurementLog {
   // -o.
   void finish(const std::string& status);
 
-  std::size_t size() const { return points_.size(); }
+  const std::vector<Record>& points() const { return points_; }  // kept ones first
   std::size_t kept() const { return kept_; }  // of these, read from an earlier run
 
   std::string text(const std::string& status) const;
@@ -55,6 +58,7 @@ class MeasurementLog {
   Options options_;
   std::string gpu_;
   std::string started_;
+  Record top_;
   std::vector<std::pair<std::string, Record>> sections_;
   std::vector<Record> points_;
   std::set<std::string> keys_;

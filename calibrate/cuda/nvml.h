@@ -1,0 +1,44 @@
+// The driver's management library, loaded when it is there: clocks, throttling, temperature, power
+// and the PCIe link. Reads only; no setting of a card is ever changed.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "calibrate/measure/record.h"
+
+namespace stepsight {
+
+class Nvml {
+ public:
+  // Without the library, or where a machine hides it, every query below comes back empty.
+  Nvml();
+  ~Nvml();
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+
+  std::string driver_version() const;
+
+  // sm_MHz, sm_max_MHz, memory_MHz, temperature_C, power_W, power_limit_W, throttle.
+  Record clocks(const std::string& pci_bus_id) const;
+
+  // pcie_generation, pcie_width and what the card could do at most.
+  Record link(const std::string& pci_bus_id) const;
+
+  struct Sample {
+    bool valid = false;
+    unsigned sm_mhz = 0;
+    unsigned milliwatts = 0;
+    std::uint64_t throttle = 0;  // bits
+  };
+  Sample sample(const std::string& pci_bus_id) const;
+
+ private:
+  struct Library;
+  std::unique_ptr<Library> library_;
+};
+
+// "sw_power_cap,hw_slowdown"; "none" for 0. Bits as NVML's nvmlClocksEventReason* has them.
+std::string throttle_text(std::uint64_t bits);
+
+}  // namespace stepsight
