@@ -18,19 +18,35 @@ struct LaneState {
   std::uint32_t task = no_index;         // running, or the next to run
   std::uint32_t checked = 0;             // dependencies of `task` known to be done
   std::uint32_t next_waiter = no_index;  // another lane that waits for the same task
-  std::uint32_t flow_slot = no_index;    // position in Contention::flow_lanes
-  Picoseconds since = 0;                 // when `remaining` was last brought up to date
+  std::uint32_t flow_slot = no_index;    // position in Contention::flow_lanes_ while a flow runs
+  std::uint32_t group = 0;
+  std::uint8_t interference = 0;  // of the running task
+  double rate = 0;                // 0 while no task runs
   double remaining = 0;
-  double rate = 0;  // 0 while no task runs
+  Picoseconds since = 0;  // when `remaining` was last brought up to date
 };
 
+// Which classes run in a group: bit c for at least one task of class c, bit 8 + c for two or more.
 struct GroupState {
-  std::array<std::uint32_t, interference_classes> count{};  // running tasks of each class
-  std::array<double, interference_classes> rate{};          // of the classes in `present`
-  std::uint32_t present = 0;  // bit c: at least one task of class c runs
-  std::uint32_t crowded = 0;  // bit c: at least two do
-  bool touched = false;       // the counts may have changed the bits
+  std::array<std::uint32_t, interference_classes> count{};
+  std::uint32_t classes = 0;
+  std::uint32_t rated = 0;  // `classes` when rates were last set
+  bool touched = false;     // `classes` may differ from `rated`
 };
+
+// Rate of a class as a function of the set of classes that slow it, one bit each.
+using RateTable = std::array<std::array<double, 1U << interference_classes>, interference_classes>;
+
+void fill(RateTable& table, const SlowDownMatrix& slow_down, std::uint32_t used) {
+  for (std::size_t victim = 0; victim < interference_classes; ++victim) {
+    if ((used >> victim & 1U) == 0) continue;
+    table[victim][0] = 1;
+    for (std::uint32_t set = 1; set < table[victim].size(); ++set) {
+      const auto lowest = static_cast<std::size_t>(std::countr_zero(set));
+      table[victim][set] = table[victim][set & (set - 1)] * slow_down[victim][lowest];
+    }
+  }
+}
 
 // The state of one run. Sized before the loop: no vector below grows past its reserve in it.
 class Contention {
@@ -44,7 +60,7 @@ class Contention {
   void begin(std::uint32_t lane);
   void finish(std::uint32_t lane);
   void settle();
-  void count(const Task& task, bool starts);
+  void count(const LaneState& state, bool starts);
   void rerate_groups();
   void rerate_flows();
   void set_rate(std::uint32_t lane, double rate);
@@ -52,11 +68,7 @@ class Contention {
   void leave_flows(std::uint32_t lane);
   double class_rate(std::uint32_t lane) const;
 
-  const Task& task_of(std::uint32_t lane) const { return tasks_[lanes_[lane].task]; }
-  std::uint32_t group_of(std::uint32_t lane) const { return program_.lanes()[lane].group; }
-
   const Program& program_;
-  const Machine& machine_;
   std::span<const Task> tasks_;
   Timeline timeline_;
   Picoseconds now_ = 0;
@@ -67,6 +79,7 @@ class Contention {
   std::vector<std::uint32_t> ready_;         // lanes to look at before time goes on
   std::vector<std::uint32_t> started_;       // lanes whose task started at this instant
 
+  RateTable rates_;
   std::vector<GroupState> groups_;
   std::vector<std::uint32_t> touched_;      // groups
   std::vector<std::uint32_t> group_begin_;  // group g has the lanes group_lanes_[begin[g]..[g+1])
@@ -83,7 +96,6 @@ class Contention {
 
 Contention::Contention(const Program& program, const Machine& machine)
     : program_(program),
-      machine_(machine),
       tasks_(program.tasks()),
       events_(program.lanes().size()),
       lanes_(program.lanes().size()),
@@ -103,11 +115,13 @@ Contention::Contention(const Program& program, const Machine& machine)
   scratch_.left.resize(capacity_.size());
   scratch_.users.resize(capacity_.size());
 
+  fill(rates_, machine.slow_down, program.interference_used());
   for (const Lane& lane : program.lanes()) ++group_begin_[lane.group + 1];
   for (std::size_t g = 0; g < groups_.size(); ++g) group_begin_[g + 1] += group_begin_[g];
-  std::vector<std::uint32_t> fill(group_begin_.begin(), group_begin_.end());
+  std::vector<std::uint32_t> next(group_begin_.begin(), group_begin_.end());
   for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-    group_lanes_[fill[group_of(lane)]++] = lane;
+    lanes_[lane].group = program.lanes()[lane].group;
+    group_lanes_[next[lanes_[lane].group]++] = lane;
     lanes_[lane].task = program.first_in_lane(LaneId{lane});
     if (lanes_[lane].task != no_index) ready_.push_back(lane);
   }
@@ -156,22 +170,24 @@ bool Contention::blocked(std::uint32_t lane) {
 }
 
 void Contention::begin(std::uint32_t lane) {
-  const Task& task = task_of(lane);
-  timeline_.start[lanes_[lane].task] = now_;
+  LaneState& state = lanes_[lane];
+  const Task& task = tasks_[state.task];
+  timeline_.start[state.task] = now_;
   if (task.work == 0) {
     release(lane);
     return;
   }
-  count(task, true);
+  state.interference = task.interference;
+  count(state, true);
   if (task.flow != no_index) join_flows(lane);
   started_.push_back(lane);
 }
 
 void Contention::finish(std::uint32_t lane) {
-  const Task& task = task_of(lane);
-  count(task, false);
-  if (task.flow != no_index) leave_flows(lane);
-  lanes_[lane].rate = 0;
+  LaneState& state = lanes_[lane];
+  count(state, false);
+  if (state.flow_slot != no_index) leave_flows(lane);
+  state.rate = 0;
   events_.set(lane, EventTree::never);
   release(lane);
 }
@@ -190,14 +206,19 @@ void Contention::release(std::uint32_t lane) {
   if (state.task != no_index) ready_.push_back(lane);
 }
 
-void Contention::count(const Task& task, bool starts) {
-  if (task.interference == 0) return;
-  const std::uint32_t g = program_.lanes()[task.lane].group;
-  GroupState& group = groups_[g];
-  group.count[task.interference] += starts ? 1U : ~0U;
+void Contention::count(const LaneState& state, bool starts) {
+  const std::uint32_t c = state.interference;
+  if (c == 0) return;
+  GroupState& group = groups_[state.group];
+  group.count[c] += starts ? 1U : ~0U;
+  const std::uint32_t present = 1U << c;
+  const std::uint32_t crowded = present << interference_classes;
+  group.classes &= ~(present | crowded);
+  if (group.count[c] > 0) group.classes |= present;
+  if (group.count[c] > 1) group.classes |= crowded;
   if (!group.touched) {
     group.touched = true;
-    touched_.push_back(g);
+    touched_.push_back(state.group);
   }
 }
 
@@ -207,28 +228,12 @@ void Contention::rerate_groups() {
   for (const std::uint32_t g : touched_) {
     GroupState& group = groups_[g];
     group.touched = false;
-    std::uint32_t present = 0;
-    std::uint32_t crowded = 0;
-    for (std::uint32_t c = 1; c < interference_classes; ++c) {
-      present |= static_cast<std::uint32_t>(group.count[c] > 0) << c;
-      crowded |= static_cast<std::uint32_t>(group.count[c] > 1) << c;
-    }
-    if (present == group.present && crowded == group.crowded) continue;
-    group.present = present;
-    group.crowded = crowded;
-    for (std::uint32_t bits = present; bits != 0; bits &= bits - 1) {
-      const auto victim = static_cast<std::uint32_t>(std::countr_zero(bits));
-      const std::uint32_t self = 1U << victim;
-      double rate = 1;
-      for (std::uint32_t by = (present & ~self) | (crowded & self); by != 0; by &= by - 1) {
-        rate *= machine_.slow_down[victim][static_cast<std::size_t>(std::countr_zero(by))];
-      }
-      group.rate[victim] = rate;
-    }
+    if (group.classes == group.rated) continue;
+    group.rated = group.classes;
     for (std::uint32_t i = group_begin_[g]; i < group_begin_[g + 1]; ++i) {
       const std::uint32_t lane = group_lanes_[i];
       if (lanes_[lane].rate == 0) continue;
-      if (task_of(lane).flow == no_index) {
+      if (lanes_[lane].flow_slot == no_index) {
         set_rate(lane, class_rate(lane));
       } else {
         flows_changed_ = true;
@@ -237,13 +242,18 @@ void Contention::rerate_groups() {
   }
   touched_.clear();
   for (const std::uint32_t lane : started_) {
-    if (task_of(lane).flow == no_index) set_rate(lane, class_rate(lane));
+    if (lanes_[lane].flow_slot == no_index) set_rate(lane, class_rate(lane));
   }
 }
 
 double Contention::class_rate(std::uint32_t lane) const {
-  const std::uint8_t interference = task_of(lane).interference;
-  return interference == 0 ? 1.0 : groups_[group_of(lane)].rate[interference];
+  const LaneState& state = lanes_[lane];
+  if (state.interference == 0) return 1;
+  const std::uint32_t classes = groups_[state.group].classes;
+  const std::uint32_t self = 1U << state.interference;
+  const std::uint32_t present = classes & ((1U << interference_classes) - 1);
+  const std::uint32_t crowded = classes >> interference_classes;
+  return rates_[state.interference][(present & ~self) | (crowded & self)];
 }
 
 void Contention::rerate_flows() {
@@ -267,7 +277,7 @@ void Contention::rerate_flows() {
 void Contention::join_flows(std::uint32_t lane) {
   lanes_[lane].flow_slot = static_cast<std::uint32_t>(flow_lanes_.size());
   flow_lanes_.push_back(lane);
-  flow_ids_.push_back(task_of(lane).flow);
+  flow_ids_.push_back(tasks_[lanes_[lane].task].flow);
   flows_changed_ = true;
 }
 
@@ -275,6 +285,7 @@ void Contention::join_flows(std::uint32_t lane) {
 void Contention::leave_flows(std::uint32_t lane) {
   const std::uint32_t slot = lanes_[lane].flow_slot;
   lanes_[flow_lanes_.back()].flow_slot = slot;
+  lanes_[lane].flow_slot = no_index;
   flow_lanes_[slot] = flow_lanes_.back();
   flow_ids_[slot] = flow_ids_.back();
   flow_lanes_.pop_back();

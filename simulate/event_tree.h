@@ -1,8 +1,8 @@
-// When each lane's running task ends, and which is next. A lane runs at most one task, so the
-// pending events are one key a lane in a flat tournament tree: setting a key is a walk towards the
-// root that stops at the first node that does not change. Against a 4-ary heap of (time, lane) it
-// needs no positions to keep and no stale entries to skip when a rate changes an end; see
-// tests/bench for what that is worth.
+// When each lane's running task ends, and which ends next. A lane runs at most one task, so the
+// pending events are one key a lane in a flat tournament tree, ordered by (time, lane): setting a
+// key walks towards the root and stops at the first node that does not change. Measured against an
+// indexed 4-ary heap in the engine it is a third faster with a few lanes and as fast with 1,000;
+// blocks of keys with the tree repaired once an instant gained nothing over either.
 #pragma once
 #include <algorithm>
 #include <bit>

@@ -31,7 +31,7 @@ inline constexpr Picoseconds longest_step = Picoseconds{1} << 62;
 // scenario), std::logic_error when it is negative or not a number (our bug).
 Picoseconds to_picoseconds(Seconds duration);
 constexpr Seconds to_seconds(Picoseconds time) {
-  return Seconds{static_cast<double>(time) * 1e-12};
+  return Seconds{static_cast<double>(time) / 1e12};
 }
 
 // Strong indices: a task, a lane and a link cannot be mixed up.

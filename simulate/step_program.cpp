@@ -1,0 +1,334 @@
+#include "simulate/step_program.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <variant>
+
+#include "simulate/gradient_buckets.h"
+
+namespace stepsight {
+
+namespace {
+
+// Interference classes of the slow-down matrix.
+constexpr std::uint8_t compute_class = 1;
+constexpr std::uint8_t collective_class = 2;
+constexpr std::uint8_t copy_class = 3;
+
+// An operator with what it costs on GPU and host.
+struct Timed {
+  Picoseconds kernel = 0;
+  Picoseconds issue = 0;
+  std::uint32_t label = 0;
+};
+
+struct TimedStage {
+  std::vector<Timed> forward;
+  std::vector<Timed> backward;
+  std::vector<GradientReady> ready;
+};
+
+bool is_cast(const Work& work) {
+  const auto* pass = std::get_if<Pass>(&work);
+  return pass != nullptr && (pass->kind == PassKind::cast_down || pass->kind == PassKind::cast_up);
+}
+
+WorkKind kind_of(const Work& work) {
+  if (std::holds_alternative<Gemm>(work)) return WorkKind::gemm;
+  if (std::holds_alternative<Attention>(work)) return WorkKind::attention;
+  return WorkKind::memory;
+}
+
+Machine machine_of(const GpuProfile& gpu, const Without& without) {
+  Machine machine;
+  if (without.slow_down) return machine;
+  machine.slow_down[compute_class][collective_class] = gpu.overlap.compute_under_collective;
+  machine.slow_down[collective_class][compute_class] = gpu.overlap.collective_under_compute;
+  machine.slow_down[compute_class][copy_class] = gpu.overlap.compute_under_copy;
+  machine.slow_down[copy_class][compute_class] = gpu.overlap.copy_under_compute;
+  return machine;
+}
+
+class Builder {
+ public:
+  Builder(const StepWork& work,
+          const Scenario& scenario,
+          const GpuProfile& gpu,
+          const Link& link,
+          const Without& without)
+      : work_(work), scenario_(scenario), gpu_(gpu), link_(link), without_(without) {
+    syncs_ = link.kind != Link::Kind::none && scenario.parallel.strategy == Strategy::ddp &&
+             !without.sync_copies;
+  }
+
+  StepProgram build(int repeats);
+
+ private:
+  std::uint32_t label(std::string_view text, Phase phase, WorkKind kind);
+  Timed timed(const Operator& op, Phase phase, double repeats);
+  TimedStage timed(const StageWork& stage, double repeats);
+  void time_everything();
+  void assign_buckets();
+
+  TaskId compute(const Timed& op);
+  void forward();
+  void backward(bool sync, bool accumulate);
+  void backward(const TimedStage& stage, bool sync, bool accumulate);
+  void gradient_ready(bool sync, bool accumulate);
+  void send_bucket(TaskId last_copy);
+  void optimizer();
+  void step();
+
+  const StepWork& work_;
+  const Scenario& scenario_;
+  const GpuProfile& gpu_;
+  const Link& link_;
+  const Without& without_;
+  bool syncs_ = false;
+
+  StepProgram out_;
+  ProgramBuilder tasks_;
+  TimedStage embedding_, block_, head_;
+  Timed step_start_, optimizer_;
+  std::vector<Timed> accumulate_, copy_;  // a tensor, in ready order
+  std::vector<Bucket> buckets_;
+  std::vector<Timed> bucket_;  // kernel: the time on the link; issue: on the host
+  std::size_t next_tensor_ = 0;
+  std::size_t next_bucket_ = 0;
+  std::vector<TaskId> waiting_;  // last copies of full buckets that wait for backward
+  bool any_sent_ = false;
+};
+
+std::uint32_t Builder::label(std::string_view text, Phase phase, WorkKind kind) {
+  for (std::size_t i = 0; i < out_.labels.size(); ++i) {
+    const TaskLabel& l = out_.labels[i];
+    if (l.phase == phase && l.kind == kind && l.text == text) return static_cast<std::uint32_t>(i);
+  }
+  out_.labels.push_back({text, phase, kind});
+  return static_cast<std::uint32_t>(out_.labels.size() - 1);
+}
+
+// Costs an operator and books its kernel time `repeats` times a step.
+Timed Builder::timed(const Operator& op, Phase phase, double repeats) {
+  const Cost c = cost(op.work, gpu_);
+  const HostParameters<double>& host = gpu_.host;
+  double issue_us = phase == Phase::forward ? host.forward_us : host.backward_us;
+  if (scenario_.training.compile) {
+    issue_us = phase == Phase::forward ? host.compiled_forward_us : host.compiled_backward_us;
+  } else if (is_cast(op.work)) {
+    issue_us = host.cast_us;
+  }
+  const WorkKind kind = phase == Phase::gradient_sync ? WorkKind::sync_copy : kind_of(op.work);
+  out_.kernel_seconds[static_cast<std::size_t>(kind)] += repeats * c.time.value;
+  out_.host_seconds += repeats * issue_us * 1e-6;
+  if (!c.measured) out_.unmeasured_seconds += repeats * c.time.value;
+  return {to_picoseconds(c.time),
+          to_picoseconds(Seconds{issue_us * 1e-6}),
+          label(op.label, phase, kind)};
+}
+
+TimedStage Builder::timed(const StageWork& stage, double repeats) {
+  TimedStage out;
+  out.ready = stage.ready;
+  out.forward.reserve(stage.forward.size());
+  out.backward.reserve(stage.backward.size());
+  for (const Operator& op : stage.forward)
+    out.forward.push_back(timed(op, Phase::forward, repeats));
+  for (const Operator& op : stage.backward) {
+    out.backward.push_back(timed(op, Phase::backward, repeats));
+  }
+  return out;
+}
+
+// Elements of every gradient tensor in the order in which backward completes them.
+std::vector<std::int64_t> ready_elements(const StepWork& work) {
+  std::vector<std::int64_t> out;
+  out.reserve(static_cast<std::size_t>(work.tensors));
+  const auto append = [&](const StageWork& stage) {
+    for (const GradientReady& r : stage.ready) out.push_back(r.elements);
+  };
+  append(work.head);
+  for (std::int64_t i = 0; i < work.blocks; ++i) append(work.block);
+  append(work.embedding);
+  return out;
+}
+
+void Builder::assign_buckets() {
+  const double width = gradient_bytes(scenario_.training);
+  std::vector<double> sizes;
+  for (const std::int64_t elements : ready_elements(work_)) {
+    sizes.push_back(static_cast<double>(elements) * width);
+  }
+  constexpr double mebibyte = 1024.0 * 1024.0;
+  buckets_ = gradient_buckets(
+      sizes,
+      {scenario_.parallel.first_bucket_MB * mebibyte, scenario_.parallel.bucket_cap_MB * mebibyte});
+  const double syncs = scenario_.parallel.sync_each_micro_step
+                           ? static_cast<double>(scenario_.training.accumulation)
+                           : 1.0;
+  const std::uint32_t name = label("bucket", Phase::gradient_sync, WorkKind::communication);
+  for (const Bucket& bucket : buckets_) {
+    const LinkCost c = bucket_time(link_, gpu_, Bytes{bucket.bytes});
+    const Seconds time = without_.communication ? Seconds{0} : c.time;
+    out_.kernel_seconds[static_cast<std::size_t>(WorkKind::communication)] += syncs * time.value;
+    out_.host_seconds += syncs * gpu_.host.collective_us * 1e-6;
+    if (!c.measured) out_.unmeasured_seconds += syncs * time.value;
+    out_.message_bytes += syncs * bucket.bytes;
+    bucket_.push_back(
+        {to_picoseconds(time), to_picoseconds(Seconds{gpu_.host.collective_us * 1e-6}), name});
+  }
+  out_.buckets = static_cast<std::uint32_t>(buckets_.size());
+}
+
+void Builder::time_everything() {
+  const Training& training = scenario_.training;
+  const auto micro_steps = static_cast<double>(training.accumulation);
+  embedding_ = timed(work_.embedding, micro_steps);
+  block_ = timed(work_.block, micro_steps * static_cast<double>(work_.blocks));
+  head_ = timed(work_.head, micro_steps);
+
+  const Dtype type = parameter_dtype(training.precision);
+  const double syncs = scenario_.parallel.sync_each_micro_step ? micro_steps : 1.0;
+  for (const std::int64_t elements : ready_elements(work_)) {
+    if (training.accumulation > 1) {
+      const Operator add{Pass{PassKind::add, 1, elements, type}, "accumulate"};
+      accumulate_.push_back(timed(add, Phase::backward, micro_steps - 1));
+    }
+    if (syncs_) {
+      const Operator copy{Pass{PassKind::copy, 1, elements, type}, "copy into bucket"};
+      copy_.push_back(timed(copy, Phase::gradient_sync, syncs));
+    }
+  }
+  if (syncs_) assign_buckets();
+
+  Seconds update;
+  for (const Operator& op : work_.optimizer) update += cost(op.work, gpu_).time;
+  const Seconds issue{static_cast<double>(work_.tensors) * gpu_.host.optimizer_tensor_us * 1e-6};
+  optimizer_ = {to_picoseconds(update),
+                to_picoseconds(issue),
+                label("optimizer", Phase::optimizer, WorkKind::optimizer)};
+  step_start_ = {0,
+                 to_picoseconds(Seconds{gpu_.host.step_us * 1e-6}),
+                 label("step", Phase::forward, WorkKind::memory)};
+  out_.kernel_seconds[static_cast<std::size_t>(WorkKind::optimizer)] += update.value;
+  out_.host_seconds += issue.value + gpu_.host.step_us * 1e-6;
+}
+
+TaskId Builder::compute(const Timed& op) {
+  const TaskId issued = tasks_.add({out_.host, op.issue, op.label, 0});
+  return tasks_.add({out_.compute, op.kernel, op.label, compute_class}, {issued});
+}
+
+void Builder::forward() {
+  for (const Timed& op : embedding_.forward) compute(op);
+  for (std::int64_t i = 0; i < work_.blocks; ++i) {
+    for (const Timed& op : block_.forward) compute(op);
+  }
+  for (const Timed& op : head_.forward) compute(op);
+}
+
+void Builder::send_bucket(TaskId last_copy) {
+  const Timed& bucket = bucket_[next_bucket_];
+  const std::uint8_t interference =
+      link_.kind == Link::Kind::loopback ? copy_class : collective_class;
+  const TaskId issued = tasks_.add({out_.host, bucket.issue, bucket.label, 0});
+  tasks_.add({out_.communication, bucket.kernel, bucket.label, interference}, {issued, last_copy});
+  any_sent_ = true;
+  ++next_bucket_;
+}
+
+// The gradient of the next tensor in ready order is complete.
+void Builder::gradient_ready(bool sync, bool accumulate) {
+  if (accumulate) compute(accumulate_[next_tensor_]);
+  if (sync) {
+    const TaskId copied = compute(copy_[next_tensor_]);
+    const Bucket& bucket = buckets_[next_bucket_ + waiting_.size()];
+    if (next_tensor_ + 1 == bucket.first_tensor + bucket.tensors) {
+      if (scenario_.parallel.overlap) {
+        send_bucket(copied);
+      } else {
+        waiting_.push_back(copied);
+      }
+    }
+  }
+  ++next_tensor_;
+}
+
+void Builder::backward(const TimedStage& stage, bool sync, bool accumulate) {
+  std::size_t ready = 0;
+  for (std::size_t i = 0; i < stage.backward.size(); ++i) {
+    compute(stage.backward[i]);
+    while (ready < stage.ready.size() && stage.ready[ready].after == i) {
+      if (sync || accumulate) gradient_ready(sync, accumulate);
+      ++ready;
+    }
+  }
+}
+
+void Builder::backward(bool sync, bool accumulate) {
+  next_tensor_ = 0;
+  next_bucket_ = 0;
+  backward(head_, sync, accumulate);
+  for (std::int64_t i = 0; i < work_.blocks; ++i) backward(block_, sync, accumulate);
+  backward(embedding_, sync, accumulate);
+  // Without overlap every bucket waits for the last gradient.
+  const std::vector<TaskId> held = std::move(waiting_);
+  waiting_.clear();
+  for (std::size_t i = 0; i < held.size(); ++i) send_bucket(held.back());
+}
+
+void Builder::optimizer() {
+  const TaskId issued = tasks_.add({out_.host, optimizer_.issue, optimizer_.label, 0});
+  TaskId done{};
+  if (any_sent_) {
+    done = tasks_.add({out_.compute, optimizer_.kernel, optimizer_.label, compute_class},
+                      {issued, tasks_.last_in_lane(out_.communication)});
+  } else {
+    done = tasks_.add({out_.compute, optimizer_.kernel, optimizer_.label, compute_class}, {issued});
+  }
+  out_.step_end.push_back(done);
+}
+
+void Builder::step() {
+  out_.step_begin.push_back(compute(step_start_));
+  const std::int64_t micro_steps = scenario_.training.accumulation;
+  for (std::int64_t i = 0; i < micro_steps; ++i) {
+    forward();
+    const bool last = i + 1 == micro_steps;
+    backward(syncs_ && (last || scenario_.parallel.sync_each_micro_step), i > 0);
+  }
+  optimizer();
+}
+
+StepProgram Builder::build(int repeats) {
+  time_everything();
+  out_.host = tasks_.add_lane({LaneClass::host, 0});
+  out_.compute = tasks_.add_lane({LaneClass::compute, 0});
+  out_.communication = tasks_.add_lane(
+      {link_.kind == Link::Kind::loopback ? LaneClass::copy : LaneClass::communication, 0});
+  for (int i = 0; i < repeats; ++i) {
+    step();
+    if (i == 0) {
+      const std::size_t each = tasks_.task_count();
+      tasks_.reserve(each * static_cast<std::size_t>(repeats),
+                     2 * each * static_cast<std::size_t>(repeats));
+    }
+  }
+  out_.program = tasks_.build();
+  out_.machine = machine_of(gpu_, without_);
+  return std::move(out_);
+}
+
+}  // namespace
+
+StepProgram build_step(const StepWork& work,
+                       const Scenario& scenario,
+                       const GpuProfile& gpu,
+                       const Link& link,
+                       const Without& without,
+                       int repeats) {
+  if (repeats < 2) throw std::logic_error("build_step: a steady step needs one before it");
+  return Builder(work, scenario, gpu, link, without).build(repeats);
+}
+
+}  // namespace stepsight
