@@ -1,0 +1,188 @@
+// Times NCCL's collectives over message sizes and subsets of GPUs, and checks what they compute.
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "calibrate/cuda/check.h"
+#include "calibrate/cuda/session.h"
+#include "calibrate/measure/run_main.h"
+#include "calibrate/measure/sizes.h"
+#include "calibrate/nccl/collective_timing.h"
+
+namespace stepsight {
+namespace {
+
+constexpr std::array<ExtraFlag, 5> extras{{
+    {"--ops", "LIST", "collectives, comma-separated (default all)"},
+    {"--min-bytes", "SIZE", "smallest message (default 1K)"},
+    {"--max-bytes",
+     "SIZE",
+     "largest message (default 1G, with --full 8G; less if memory is short)"},
+    {"--rendezvous", "FILE", "file that all processes see, where MASTER_ADDR is not set"},
+    {"--gpus", "N", "for --list: how many GPUs to plan for (default 8)"},
+}};
+
+constexpr Tool tool{
+    .name = "calibrate_collectives",
+    .summary =
+        "times NCCL collectives on all GPUs of this machine, or across processes under "
+        "mpirun, srun or torchrun",
+    .example = "mpirun -np 16 calibrate_collectives --full -o nvlink_nccl.json",
+    .quick_budget_s = 60,
+    .full_budget_s = 300,
+    .extras = extras,
+};
+
+constexpr std::string_view method =
+    "out of place, fp32 sums of small whole numbers, checked; bytes and busbw as nccl-tests define "
+    "them; launches back to back behind a holding kernel and a small all-reduce, events on every "
+    "rank, slowest rank; median and quartiles of samples";
+
+std::vector<std::int64_t> message_sizes(const Options& options, std::int64_t most) {
+  const std::int64_t first = parse_size(extra(options, "--min-bytes", "1K"), "--min-bytes");
+  const std::string default_last = options.full ? "8G" : "1G";
+  const std::int64_t last = parse_size(extra(options, "--max-bytes", default_last), "--max-bytes");
+  return size_ladder(first, std::min(last, most), options.full ? 2 : 4);
+}
+
+void list(const Options& options) {
+  constexpr std::int64_t any = 1LL << 40;
+  const std::string gpus = extra(options, "--gpus", "8");
+  const int count = static_cast<int>(std::min<std::int64_t>(parse_size(gpus, "--gpus"), 65536));
+  std::cout << "op,gpus,members,bytes\n";
+  for (const std::vector<int>& subset : gpu_subsets(count)) {
+    for (const CollectiveKind kind : parse_collectives(extra(options, "--ops", "all"))) {
+      for (const std::int64_t bytes : message_sizes(options, any)) {
+        std::cout << info(kind).name << ',' << subset.size() << ",\"" << join(subset) << "\","
+                  << bytes << '\n';
+      }
+    }
+  }
+}
+
+// What the first process writes down; the others have no session.
+struct Run {
+  World& world;
+  std::unique_ptr<Session> session;
+  std::vector<CollectiveKind> kinds;
+  std::vector<std::int64_t> sizes;
+  double slowest_s;  // a message that takes longer ends the ladder of its collective
+};
+
+Point make_point(const CollectiveRow& row,
+                 Record shape,
+                 std::int64_t bytes,
+                 int n,
+                 const Summary& time_us,
+                 std::int64_t wrong) {
+  const double algbw = static_cast<double>(bytes) / time_us.median * 1e-3;
+  return {.op = std::string(row.name),
+          .shape = std::move(shape),
+          .time_us = time_us,
+          .results = {field("algbw_GBps", algbw),
+                      field("busbw_GBps", algbw * bus_factor(row.factor, n)),
+                      field("wrong", wrong)}};
+}
+
+enum class Step { measured, known, stop };
+
+// One size of one collective; `last_s` becomes what it took. All processes take the same way.
+Step measure_size(Run& run,
+                  const Group& group,
+                  const CollectiveRow& row,
+                  const std::string& members,
+                  const std::vector<Buffers>& buffers,
+                  std::int64_t wanted_bytes,
+                  double& last_s) {
+  const std::int64_t elements = message_elements(wanted_bytes, group.n);
+  const std::int64_t bytes = elements * 4;
+  const Record shape{field("bytes", bytes),
+                     field("gpus", group.n),
+                     field("members", members),
+                     field("dtype", "fp32")};
+  Session* session = run.session.get();
+  const std::string op(row.name);
+  const bool stop = session != nullptr && !session->go_on();
+  const bool known = session != nullptr && session->log().has(op, shape);
+  const std::vector<double> first_says = run.world.largest({stop ? 1.0 : 0.0, known ? 1.0 : 0.0});
+  if (first_says[0] > 0) return Step::stop;
+  if (first_says[1] > 0) return Step::known;
+  if (session != nullptr) {
+    session->progress().show(
+        session->log().points().size(),
+        run.kinds.size() * run.sizes.size() * gpu_subsets(run.world.size()).size(),
+        op + ' ' + format_size(bytes) + " on " + std::to_string(group.n));
+  }
+  const std::int64_t wrong = count_wrong(run.world, group, row.kind, buffers, elements);
+  const Summary time =
+      time_collective(run.world, group, row.kind, buffers, elements, 0.05 + 3 * last_s);
+  last_s = time.median * 1e-6;
+  if (session != nullptr) {
+    session->log().add(make_point(row, shape, bytes, group.n, time, wrong));
+  }
+  return Step::measured;
+}
+
+bool measure_group(Run& run, const std::vector<int>& members, const CollectiveMemory& memory) {
+  const Group group = run.world.make_group(members);
+  const std::vector<Buffers> buffers = memory.buffers(group);
+  for (const CollectiveKind kind : run.kinds) {
+    double last_s = 0;
+    for (const std::int64_t bytes : run.sizes) {
+      const Step step = measure_size(run, group, info(kind), join(members), buffers, bytes, last_s);
+      if (step == Step::stop) return false;
+      if (last_s > run.slowest_s) break;
+    }
+  }
+  return true;
+}
+
+void describe(Session& session, const World& world) {
+  const char* nvls = std::getenv("NCCL_NVLS_ENABLE");
+  session.add_library("nccl", nccl_version());
+  session.log().set_section(
+      "ranks",
+      {field("processes", world.ranks().world),
+       field("gpus", world.size()),
+       field("launcher", world.ranks().launcher.empty() ? "none" : world.ranks().launcher),
+       field("nvls", nvls == nullptr ? "default" : nvls)});
+}
+
+void measure(const Tool& self, const Options& options) {
+  World world(read_ranks(process_environment()), extra(options, "--rendezvous", ""));
+  std::int64_t room = free_device_bytes();
+  for (const int device : world.devices()) {
+    check(cudaSetDevice(device), "cudaSetDevice");
+    room = std::min(room, free_device_bytes());
+  }
+  check(cudaSetDevice(world.devices().front()), "cudaSetDevice");
+  // Negated, so that the largest over all processes is the smallest room.
+  room = static_cast<std::int64_t>(-world.largest({-static_cast<double>(room)}).front());
+  Run run{.world = world,
+          .session = nullptr,
+          .kinds = parse_collectives(extra(options, "--ops", "all")),
+          .sizes = message_sizes(options, room / 5 * 2),
+          .slowest_s = options.full ? 0.5 : 0.1};
+  if (run.sizes.empty()) throw UserError("no message size between --min-bytes and --max-bytes");
+  if (world.first()) {
+    run.session = std::make_unique<Session>(self, options, world.devices().front(), method, true);
+    describe(*run.session, world);
+  }
+  // Room for the one element a rank that the smallest message is rounded up to.
+  const CollectiveMemory memory(world.devices(), run.sizes.back() + 4LL * world.size());
+  std::vector<std::vector<int>> subsets = gpu_subsets(world.size());
+  std::reverse(subsets.begin(), subsets.end());  // the whole machine matters most
+  bool all = true;
+  for (const std::vector<int>& members : subsets) all = all && measure_group(run, members, memory);
+  if (run.session) run.session->finish(all);
+}
+
+}  // namespace
+}  // namespace stepsight
+
+int main(int argc, char** argv) {
+  return stepsight::run_main(stepsight::tool, argc, argv, stepsight::list, stepsight::measure);
+}
