@@ -16,6 +16,16 @@ if(STEPSIGHT_SANITIZE)
   target_link_options(stepsight_build INTERFACE -fsanitize=${STEPSIGHT_SANITIZE})
 endif()
 
+# stepsight_cold: for code that calls and checks but does not compute (the command line, the tests).
+# Optimising what CLI11 and the test framework expand to is most of a build's time and gains nothing.
+add_library(stepsight_cold INTERFACE)
+if(STEPSIGHT_SANITIZE)
+  target_compile_options(stepsight_cold INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-O0>)
+else()
+  target_compile_options(stepsight_cold INTERFACE
+    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>)
+endif()
+
 # ccache takes precompiled headers only when told that their defines may be trusted. A launcher
 # named by the user is left alone unless it is ccache itself.
 find_program(STEPSIGHT_CCACHE_PROGRAM ccache)

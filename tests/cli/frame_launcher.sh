@@ -17,7 +17,7 @@ done
 
 # A checkout with nothing in it but what the launcher looks at.
 tree=$work/tree
-mkdir -p "$tree"/{cmake,cli,model,reports,scenarios,simulate} "$work/bin" "$work/elsewhere"
+mkdir -p "$tree"/{calibrate,cmake,cli,model,reports,scenarios,simulate} "$work/bin" "$work/elsewhere"
 cp "$source_dir"/{stepsight,check,CMakePresets.json,packages.apt,packages-test.apt,LICENSE} "$tree"
 cp "$source_dir/cmake/prepare.sh" "$tree/cmake"
 touch "$tree/CMakeLists.txt"
