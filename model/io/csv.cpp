@@ -150,14 +150,13 @@ std::size_t CsvTable::optional_column(std::string_view name) const {
 
 std::size_t CsvTable::column(std::string_view name) {
   const std::size_t place = optional_column(name);
-  if (place == absent) {
-    const auto close = nearest(name, std::span<const std::string>(header_));
-    errors_.add({1, 1},
-                fmt::format("missing column '{}'{}",
-                            name,
-                            close ? fmt::format(" (there is '{}')", close->substr(0, 60)) : ""));
-  }
-  return place;
+  if (place != absent) return place;
+  std::string instead;
+  // Headers have many names that are alike (std_dp, std_gpu): only a plain slip is worth a word.
+  const auto close = nearest(name, std::span<const std::string>(header_));
+  if (close && edit_distance(*close, name) <= 1) instead = fmt::format(" (there is '{}')", *close);
+  errors_.add({1, 1}, fmt::format("missing column '{}'{}", name, instead));
+  return absent;
 }
 
 bool CsvTable::next() {
