@@ -10,9 +10,9 @@ namespace stepsight {
 struct RankInfo {
   int rank = 0;
   int world = 1;
-  int local_rank = 0;    // picks the GPU
-  std::string launcher;  // "torchrun", "mpirun", "srun"; empty for a process on its own
-  std::string address;   // where rank 0 listens; empty when only a file can tell
+  int local_rank = 0;         // picks the GPU
+  std::string launcher = {};  // "torchrun", "mpirun", "srun"; empty for a process on its own
+  std::string address = {};   // where rank 0 listens; empty when only a file can tell
   int port = 29533;
 };
 

@@ -84,14 +84,18 @@ int listen_on(int port) {
   return listener;
 }
 
+std::string own_host() {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  return host.data();
+}
+
 void write_place(int listener, const std::string& file) {
   sockaddr_in address{};
   socklen_t length = sizeof address;
-  std::array<char, 256> host{};
   ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &length);
-  ::gethostname(host.data(), host.size() - 1);
   const std::string temporary = file + ".tmp";
-  std::ofstream(temporary) << host.data() << ' ' << ntohs(address.sin_port) << '\n';
+  std::ofstream(temporary) << own_host() << ' ' << ntohs(address.sin_port) << '\n';
   if (std::rename(temporary.c_str(), file.c_str()) != 0) fail("cannot write " + file);
 }
 
@@ -101,7 +105,9 @@ std::optional<int> try_connect(const std::string& host, int port) {
   hints.ai_family = AF_INET;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) {
+  // The name of this very machine need not resolve, in a container for one.
+  const std::string place = host == own_host() ? "127.0.0.1" : host;
+  if (::getaddrinfo(place.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) {
     return std::nullopt;
   }
   const int socket = ::socket(found->ai_family, found->ai_socktype, 0);

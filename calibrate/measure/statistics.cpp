@@ -43,9 +43,11 @@ Summary scaled(const Summary& summary, double factor) {
 double relative_spread(const Summary& summary) {
   constexpr double median_over_mean = 1.2533141373155;  // sqrt(pi / 2)
   constexpr double sigma_of_mad = 1.4826;
+  constexpr double sigma_of_quartiles = 1 / 1.349;
   if (summary.n == 0 || summary.median <= 0) return 0;
-  return median_over_mean * sigma_of_mad * summary.mad /
-         (std::sqrt(static_cast<double>(summary.n)) * summary.median);
+  const double sigma =
+      std::max(sigma_of_mad * summary.mad, sigma_of_quartiles * (summary.q3 - summary.q1));
+  return median_over_mean * sigma / (std::sqrt(static_cast<double>(summary.n)) * summary.median);
 }
 
 StartupFit fit_startup(std::span<const double> bytes, std::span<const double> seconds) {

@@ -26,7 +26,8 @@ Summary summarize(std::span<const double> samples);
 Summary scaled(const Summary& summary, double factor);
 
 // Standard error of the median as a fraction of the median: sqrt(pi/2) * sigma / sqrt(n), the
-// normal approximation, with sigma = 1.4826 * MAD. 0 when every sample is equal.
+// normal approximation. sigma is the larger of 1.4826 * MAD and (q3 - q1) / 1.349: the MAD alone is
+// 0 when times jump between two clocks and more than half of them are equal. 0 when all are equal.
 double relative_spread(const Summary& summary);
 
 // time = startup + bytes / bandwidth.
