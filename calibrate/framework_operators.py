@@ -47,7 +47,7 @@ def out_of_time():
 def add_point(op, samples_us, **shape):
     q1, median, q3 = quartiles(samples_us)
     POINTS.append({"op": op, **shape, "median_us": round(median, 4), "q1_us": round(q1, 4),
-                   "q3_us": round(q3, 4), "n": len(samples_us)})
+                   "q3_us": round(q3, 4), "samples": len(samples_us)})
 
 
 def replay_times(make, run, bytes_of_set, resident):

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <variant>
 
+#include "model/host_issue.h"
 #include "simulate/gradient_buckets.h"
 
 namespace stepsight {
@@ -27,11 +28,6 @@ struct TimedStage {
   std::vector<Timed> backward;
   std::vector<GradientReady> ready;
 };
-
-bool is_cast(const Work& work) {
-  const auto* pass = std::get_if<Pass>(&work);
-  return pass != nullptr && (pass->kind == PassKind::cast_down || pass->kind == PassKind::cast_up);
-}
 
 WorkKind kind_of(const Work& work) {
   if (std::holds_alternative<Gemm>(work)) return WorkKind::gemm;
@@ -111,13 +107,10 @@ std::uint32_t Builder::label(std::string_view text, Phase phase, WorkKind kind) 
 // Costs an operator and books its kernel time `repeats` times a step.
 Timed Builder::timed(const Operator& op, Phase phase, double repeats) {
   const Cost c = cost(op.work, gpu_);
-  const HostParameters<double>& host = gpu_.host;
-  double issue_us = phase == Phase::forward ? host.forward_us : host.backward_us;
-  if (scenario_.training.compile) {
-    issue_us = phase == Phase::forward ? host.compiled_forward_us : host.compiled_backward_us;
-  } else if (is_cast(op.work)) {
-    issue_us = host.cast_us;
-  }
+  // The hooks that copy a gradient into its bucket run eagerly, whatever the model does.
+  const bool compiled = scenario_.training.compile && phase != Phase::gradient_sync;
+  const IssuePhase side = phase == Phase::forward ? IssuePhase::forward : IssuePhase::backward;
+  const double issue_us = gpu_.host.*issue_cost(op.work, side, compiled);
   const WorkKind kind = phase == Phase::gradient_sync ? WorkKind::sync_copy : kind_of(op.work);
   out_.kernel_seconds[static_cast<std::size_t>(kind)] += repeats * c.time.value;
   out_.host_seconds += repeats * issue_us * 1e-6;

@@ -1,0 +1,115 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "model/errors.h"
+#include "model/io/builtin.h"
+#include "model/io/profile_file.h"
+#include "model/io/run_scenario.h"
+#include "model/io/runs_csv.h"
+#include "reports/validate_report.h"
+#include "simulate/predict.h"
+
+namespace stepsight {
+
+namespace {
+
+struct ValidateFlags {
+  std::string file;
+  std::string output;
+  std::string only;
+  double max_mape = 0;
+  bool json = false;
+  bool rows = false;
+};
+
+// Profiles by name, each read once; nothing for a card without one.
+class Profiles {
+ public:
+  const GpuProfile* find(const std::string& name) {
+    const auto known = profiles_.find(name);
+    if (known != profiles_.end()) return known->second ? &*known->second : nullptr;
+    std::optional<GpuProfile> profile;
+    if (builtin_file("profiles/" + name + ".toml")) profile = read_profile(name);
+    auto& kept = profiles_[name] = std::move(profile);
+    return kept ? &*kept : nullptr;
+  }
+
+ private:
+  std::map<std::string, std::optional<GpuProfile>> profiles_;
+};
+
+// A row names a kind of link ("nvswitch"); the profile has it under its full name.
+void name_link(Scenario& scenario, const GpuProfile& gpu) {
+  if (scenario.cluster.gpus <= 1) return;
+  for (const std::string& name : link_names(gpu)) {
+    if (name.ends_with("-" + scenario.cluster.link)) scenario.cluster.link = name;
+  }
+}
+
+void predict_row(const MeasuredRun& run, Profiles& profiles, Validation& out) {
+  const auto answer = scenario_of(run);
+  if (const auto* refusal = std::get_if<Refusal>(&answer)) {
+    ++out.refused[refusal->reason];
+    return;
+  }
+  Scenario scenario = std::get<Scenario>(answer);
+  const GpuProfile* gpu = profiles.find(scenario.cluster.gpu);
+  if (gpu == nullptr) {
+    ++out.refused["no profile of " + scenario.cluster.gpu];
+    return;
+  }
+  name_link(scenario, *gpu);
+  try {
+    const Prediction p = predict(scenario, *gpu);
+    out.points.push_back({run.id,
+                          {{"source", run.source},
+                           {"gpu", run.std_gpu},
+                           {"model", run.model},
+                           {"table", run.source_table}},
+                          run.step_time_s,
+                          p.step.value,
+                          p.host_bound});
+  } catch (const UserError&) {
+    ++out.refused["link " + scenario.cluster.link + " not measured for this group"];
+  }
+}
+
+void validate(const ValidateFlags& flags, int& exit_code) {
+  const std::vector<MeasuredRun> runs = read_runs(flags.file);
+  Validation validation;
+  Profiles profiles;
+  for (const MeasuredRun& run : runs) {
+    if (!flags.only.empty() && !run.id.starts_with(flags.only)) continue;
+    ++validation.rows;
+    predict_row(run, profiles, validation);
+  }
+  write_output(flags.output, flags.json ? validation_json(validation)
+                                        : validation_text(validation, flags.rows));
+  if (flags.max_mape > 0 &&
+      (validation.points.empty() || validation.all().mape > flags.max_mape / 100)) {
+    exit_code = exit_check_failed;
+  }
+}
+
+}  // namespace
+
+void add_validate_command(CLI::App& app, int& exit_code) {
+  auto flags = std::make_shared<ValidateFlags>();
+  CLI::App* command =
+      app.add_subcommand("validate", "Predicted against measured, for a table of runs");
+  command->add_option("runs", flags->file, "CSV with one measured run a row (.gz too)")->required();
+  command->add_option("--only", flags->only, "rows whose id begins with this");
+  command->add_option("--max-mape", flags->max_mape, "exit 1 when the mean error exceeds this, in %");
+  command->add_flag("--rows", flags->rows, "also every predicted row");
+  command->add_flag("--json", flags->json, "for machines");
+  command->add_option("-o,--output", flags->output, "write to this file instead");
+  command->footer("Example:\n  stepsight validate runs.csv --only H2 --rows");
+  command->callback([flags, &exit_code] { validate(*flags, exit_code); });
+}
+
+}  // namespace stepsight

@@ -1,0 +1,389 @@
+#include "model/fit/fit_profile.h"
+
+#include <map>
+#include <set>
+
+#include "model/errors.h"
+#include "model/fit/fit_group.h"
+#include "model/fit/fit_host.h"
+
+namespace stepsight {
+
+namespace {
+
+constexpr double class_value_spread = 0.3;  // of a value that nobody measured on this card
+
+std::size_t index(Dtype type) { return static_cast<std::size_t>(type); }
+
+template <template <typename> typename Parameters>
+Parameters<double> unpacked(const std::vector<double>& values) {
+  Parameters<double> out{};
+  std::size_t i = 0;
+  for (const auto& field : Parameters<double>::fields()) out.*field.member = values[i++];
+  return out;
+}
+
+// Fits group after group into one profile.
+class ProfileFit {
+ public:
+  ProfileFit(const GpuProfile& gpu, const Measurements& m, const FitOptions& options)
+      : m_(m), options_(options) {
+    GpuProfile& p = out_.profile;
+    p.name = gpu.name;
+    p.title = gpu.title;
+    p.multiprocessors = gpu.multiprocessors;
+    p.memory_bytes = gpu.memory_bytes;
+    p.l2_bytes = gpu.l2_bytes;
+    p.hbm_TBps = gpu.hbm_TBps;
+    p.vendor_TFLOPS = gpu.vendor_TFLOPS;
+    p.sources = m.sources;
+  }
+
+  FittedProfile fit();
+
+ private:
+  template <template <typename> typename Parameters>
+  void record(const std::string& prefix, const Parameters<double>& values, const Solution* solution,
+              int points, const std::string& source);
+  template <typename Point>
+  std::string sources_of(const std::vector<Point>& points) const;
+
+  void fit_gemms();
+  void class_gemm(Dtype type);
+  void fit_attention(bool backward);
+  void fit_passes();
+  void class_pass(const PassInfo& info);
+  void fit_copies(bool to_device);
+  void fit_host();
+  void fit_overlap();
+  void fit_collectives();
+
+  const Measurements& m_;
+  const FitOptions& options_;
+  FittedProfile out_;
+};
+
+template <template <typename> typename Parameters>
+void ProfileFit::record(const std::string& prefix, const Parameters<double>& values,
+                        const Solution* solution, int points, const std::string& source) {
+  std::size_t i = 0;
+  for (const auto& field : Parameters<double>::fields()) {
+    ParameterRecord r;
+    r.name = prefix + "." + std::string(field.info.name);
+    r.value = values.*field.member;
+    const bool determined = solution != nullptr && solution->determined[i];
+    r.sd = determined ? solution->deviations[i] : class_value_spread * r.value;
+    r.points = determined ? points : 0;
+    r.source = determined || solution == nullptr ? source : source + " (not determined by them)";
+    out_.profile.records.push_back(std::move(r));
+    ++i;
+  }
+}
+
+template <typename Point>
+std::string ProfileFit::sources_of(const std::vector<Point>& points) const {
+  std::set<std::string> names;
+  for (const Point& p : points) names.insert(m_.sources[p.source]);
+  std::string joined;
+  for (const std::string& name : names) joined += (joined.empty() ? "" : ", ") + name;
+  return joined;
+}
+
+void ProfileFit::fit_gemms() {
+  const int sms = out_.profile.multiprocessors;
+  for (const DtypeInfo& type : dtypes) {
+    GroupInput<GemmPoint> group;
+    group.name = "gemm." + std::string(type.name);
+    group.op = "gemm";
+    group.type = type.name;
+    for (const GemmPoint& p : m_.gemms) {
+      if (p.gemm.dtype == type.dtype) group.points.push_back(p);
+    }
+    if (group.points.empty()) continue;
+    group.shape = [](const GemmPoint& p) {
+      const Gemm& g = p.gemm;
+      return std::array<std::int64_t, 6>{g.m, g.n, g.k, g.batch, static_cast<std::int64_t>(g.layout), 0};
+    };
+    group.at = [](const GemmPoint& p) { return surface_point(p.gemm); };
+    GemmParameters<double> start = class_values<GemmParameters>();
+    const double vendor = out_.profile.vendor_TFLOPS[index(type.dtype)];
+    if (vendor > 0) start.peak_TFLOPS = 0.75 * vendor;
+    group.solve = [&](const std::vector<GemmPoint>& points) { return solve_gemms(points, start, sms); };
+    group.formula_us = [&](const GemmPoint& p, const std::vector<double>& values) {
+      return gemm_formula(p.gemm, unpacked<GemmParameters>(values), sms).value * 1e6;
+    };
+    GroupOutcome done = fit_group(group, out_.points);
+    out_.profile.gemm[index(type.dtype)] = unpacked<GemmParameters>(done.solution.values);
+    out_.profile.gemm_points[index(type.dtype)] = std::move(done.surface);
+    out_.profile.quality.push_back(done.quality);
+    record(group.name, out_.profile.gemm[index(type.dtype)], &done.solution,
+           done.quality.fitted_points, sources_of(group.points));
+  }
+  for (const DtypeInfo& type : dtypes) {
+    if (out_.profile.gemm_points[index(type.dtype)].empty()) class_gemm(type.dtype);
+  }
+}
+
+// A number format that was not measured: bf16's utilisation of the vendor's peak rate.
+void ProfileFit::class_gemm(Dtype type) {
+  GemmParameters<double> p = out_.profile.gemm_points[index(Dtype::bf16)].empty()
+                                 ? class_values<GemmParameters>()
+                                 : out_.profile.gemm[index(Dtype::bf16)];
+  const auto& vendor = out_.profile.vendor_TFLOPS;
+  if (vendor[index(type)] > 0 && vendor[index(Dtype::bf16)] > 0) {
+    p.peak_TFLOPS *= vendor[index(type)] / vendor[index(Dtype::bf16)];
+  }
+  out_.profile.gemm[index(type)] = p;
+  record("gemm." + std::string(info(type).name), p, nullptr, 0,
+         "class value: utilisation as gemm.bf16");
+}
+
+void ProfileFit::fit_attention(bool backward) {
+  GroupInput<AttentionPoint> group;
+  group.name = backward ? "attention.backward" : "attention.forward";
+  group.op = backward ? "attention_backward" : "attention";
+  group.type = "bf16";
+  for (const AttentionPoint& p : m_.attentions) {
+    if (p.attention.backward == backward) group.points.push_back(p);
+  }
+  const std::size_t side = backward ? 1 : 0;
+  const int sms = out_.profile.multiprocessors;
+  if (group.points.empty()) {
+    out_.profile.attention[side] = class_values<AttentionParameters>();
+    record(group.name, out_.profile.attention[side], nullptr, 0, "class value");
+    return;
+  }
+  group.shape = [](const AttentionPoint& p) {
+    const Attention& a = p.attention;
+    return std::array<std::int64_t, 6>{a.batch, a.heads, a.kv_heads, a.seq, a.head_dim, a.causal ? 1 : 0};
+  };
+  group.at = [](const AttentionPoint& p) { return surface_point(p.attention); };
+  group.solve = [&](const std::vector<AttentionPoint>& points) {
+    return solve_attention(points, class_values<AttentionParameters>(), sms);
+  };
+  group.formula_us = [&](const AttentionPoint& p, const std::vector<double>& values) {
+    return attention_formula(p.attention, unpacked<AttentionParameters>(values), sms).value * 1e6;
+  };
+  GroupOutcome done = fit_group(group, out_.points);
+  out_.profile.attention[side] = unpacked<AttentionParameters>(done.solution.values);
+  out_.profile.attention_points[side] = std::move(done.surface);
+  out_.profile.quality.push_back(done.quality);
+  record(group.name, out_.profile.attention[side], &done.solution, done.quality.fitted_points,
+         sources_of(group.points));
+}
+
+void ProfileFit::fit_passes() {
+  for (const PassInfo& row : passes) {
+    GroupInput<PassPoint> group;
+    group.name = "pass." + std::string(row.name);
+    group.op = row.name;
+    for (const PassPoint& p : m_.passes) {
+      if (p.pass.kind == row.kind) group.points.push_back(p);
+    }
+    if (group.points.empty()) continue;
+    for (PassPoint& p : group.points) {
+      if (p.filled_rows == 0) continue;
+      // The table's fill is a pass of its own, fitted before (it comes first among the kinds).
+      const Pass fill{PassKind::fill, p.filled_rows, p.pass.cols, p.pass.dtype};
+      p.time_us = std::max(0.2 * p.time_us, p.time_us - cost(fill, out_.profile).time.value * 1e6);
+    }
+    group.shape = [](const PassPoint& p) {
+      return std::array<std::int64_t, 6>{p.pass.rows, p.pass.cols, 0, 0, 0, static_cast<std::int64_t>(p.pass.dtype)};
+    };
+    group.at = [](const PassPoint& p) { return surface_point(p.pass); };
+    group.solve = [](const std::vector<PassPoint>& points) {
+      return solve_passes(points, class_values<PassParameters>());
+    };
+    group.formula_us = [](const PassPoint& p, const std::vector<double>& values) {
+      return pass_formula(p.pass, unpacked<PassParameters>(values)).value * 1e6;
+    };
+    GroupOutcome done = fit_group(group, out_.points);
+    const auto kind = static_cast<std::size_t>(row.kind);
+    out_.profile.pass[kind] = unpacked<PassParameters>(done.solution.values);
+    out_.profile.pass_points[kind] = std::move(done.surface);
+    out_.profile.quality.push_back(done.quality);
+    record(group.name, out_.profile.pass[kind], &done.solution, done.quality.fitted_points,
+           sources_of(group.points));
+  }
+  for (const PassInfo& row : passes) {
+    if (out_.profile.pass_points[static_cast<std::size_t>(row.kind)].empty()) class_pass(row);
+  }
+}
+
+// A kind that was not measured moves its bytes as a vectorised add does.
+void ProfileFit::class_pass(const PassInfo& row) {
+  const auto add = static_cast<std::size_t>(PassKind::add);
+  const bool known = !out_.profile.pass_points[add].empty();
+  PassParameters<double>& p = out_.profile.pass[static_cast<std::size_t>(row.kind)];
+  p = known ? out_.profile.pass[add] : class_values<PassParameters>();
+  record("pass." + std::string(row.name), p, nullptr, 0,
+         known ? "class value: as pass.add" : "class value");
+}
+
+void ProfileFit::fit_copies(bool to_device) {
+  std::vector<CopyPoint> points;
+  for (const CopyPoint& p : m_.copies) {
+    if (p.to_device == to_device) points.push_back(p);
+  }
+  CopyParameters<double>& into =
+      to_device ? out_.profile.host_to_device : out_.profile.device_to_host;
+  const std::string name = to_device ? "copy.host_to_device" : "copy.device_to_host";
+  into = class_values<CopyParameters>();
+  if (points.size() < 2) {
+    record(name, into, nullptr, 0, "class value");
+    return;
+  }
+  const Solution solution = solve_copies(points, into);
+  into = unpacked<CopyParameters>(solution.values);
+  record(name, into, &solution, static_cast<int>(points.size()), sources_of(points));
+}
+
+void ProfileFit::fit_host() {
+  HostParameters<double>& host = out_.profile.host;
+  host = class_values<HostParameters>();
+  if (m_.hosts.empty()) {
+    record("host", host, nullptr, 0, "class value");
+    return;
+  }
+  std::vector<HostCounts> fitted;
+  std::vector<HostCounts> kept;
+  for (const HostPoint& p : m_.hosts) {
+    // Whole depths are held out, not phases of one.
+    (held_out({p.shape.layers, static_cast<std::int64_t>(p.shape.family), p.training.compile, 0, 0, 0})
+         ? kept
+         : fitted)
+        .push_back(host_counts(p));
+  }
+  if (fitted.empty()) std::swap(fitted, kept);
+  const Solution solution = solve_host(fitted, host);
+  host = unpacked<HostParameters>(solution.values);
+  const auto errors = [&](const std::vector<HostCounts>& points) {
+    std::vector<double> out;
+    for (const HostCounts& c : points) out.push_back(std::abs(host_time_us(c, host) / c.time_us - 1));
+    return out;
+  };
+  FitQuality q{"host", static_cast<int>(fitted.size()), static_cast<int>(kept.size()),
+               median(errors(fitted)), 0, 0};
+  if (!kept.empty()) {
+    q.held_out_median_error = median(errors(kept));
+    q.held_out_p90_error = percentile(errors(kept), 0.9);
+  }
+  out_.profile.quality.push_back(q);
+  record("host", host, &solution, q.fitted_points, sources_of(m_.hosts));
+}
+
+void ProfileFit::fit_overlap() {
+  OverlapParameters<double>& overlap = out_.profile.overlap;
+  overlap = class_values<OverlapParameters>();
+  // The pairs are in the order of the fields.
+  std::size_t pair = 0;
+  for (const auto& field : OverlapParameters<double>::fields()) {
+    std::vector<double> rates;
+    std::vector<OverlapPoint> points;
+    for (const OverlapPoint& p : m_.overlaps) {
+      if (static_cast<std::size_t>(p.pair) != pair) continue;
+      rates.push_back(p.rate);
+      points.push_back(p);
+    }
+    ++pair;
+    ParameterRecord r{"overlap." + std::string(field.info.name), overlap.*field.member, 0.05, 0,
+                      "class value"};
+    if (!rates.empty()) {
+      r.value = std::clamp(median(rates), field.info.lower, field.info.upper);
+      r.sd = (percentile(rates, 0.84) - percentile(rates, 0.16)) / 2;
+      r.points = static_cast<int>(rates.size());
+      r.source = sources_of(points);
+      overlap.*field.member = r.value;
+    }
+    out_.profile.records.push_back(std::move(r));
+  }
+}
+
+void ProfileFit::fit_collectives() {
+  std::map<std::pair<CollectiveKind, std::int64_t>, std::vector<CollectivePoint>> curves;
+  for (const CollectivePoint& p : m_.collectives) {
+    if (p.ranks > 1) curves[{p.kind, p.ranks}].push_back(p);
+  }
+  if (!curves.empty() && options_.link.empty()) {
+    throw UserError("collective sweeps were given: name the link they were measured on with --link");
+  }
+  for (const auto& [key, points] : curves) {
+    const auto [kind, ranks] = key;
+    GroupInput<CollectivePoint> group;
+    group.op = info(kind).name;
+    group.type = options_.link;
+    group.name = options_.link + "." + group.op + "." + std::to_string(ranks);
+    group.points = points;
+    group.shape = [](const CollectivePoint& p) {
+      return std::array<std::int64_t, 6>{p.ranks, std::llround(p.bytes), 0, 0, 0, 0};
+    };
+    group.at = [](const CollectivePoint& p) {
+      return MeasuredSurface::Point{static_cast<float>(std::log2(p.bytes))};
+    };
+    CollectiveParameters<double> start = class_values<CollectiveParameters>();
+    for (const CollectivePoint& p : points) {
+      const double busbw = p.bytes * traffic_factor(p.kind, p.ranks) / (p.time_us * 1e3);
+      start.busbw_GBps = std::max(start.busbw_GBps, busbw);
+      start.latency_us = std::min(start.latency_us, p.time_us);
+    }
+    group.solve = [&](const std::vector<CollectivePoint>& p) { return solve_collective(p, start); };
+    group.formula_us = [](const CollectivePoint& p, const std::vector<double>& values) {
+      return collective_formula(p.kind, p.ranks, p.bytes, unpacked<CollectiveParameters>(values))
+                 .value * 1e6;
+    };
+    GroupOutcome done = fit_group(group, out_.points);
+    CollectiveCurve curve{options_.link, kind, ranks,
+                          unpacked<CollectiveParameters>(done.solution.values),
+                          std::move(done.surface), sources_of(points)};
+    out_.profile.quality.push_back(done.quality);
+    record("collective." + group.name, curve.parameters, &done.solution, done.quality.fitted_points,
+           curve.source);
+    out_.profile.collectives.push_back(std::move(curve));
+  }
+}
+
+FittedProfile ProfileFit::fit() {
+  fit_gemms();
+  fit_attention(false);
+  fit_attention(true);
+  fit_passes();
+  fit_host();
+  fit_copies(true);
+  fit_copies(false);
+  fit_overlap();
+  fit_collectives();
+  return std::move(out_);
+}
+
+}  // namespace
+
+double percentile(std::vector<double> values, double fraction) {
+  if (values.empty()) return 0;
+  const auto rank = static_cast<std::ptrdiff_t>(fraction * static_cast<double>(values.size() - 1) + 0.5);
+  std::nth_element(values.begin(), values.begin() + rank, values.end());
+  return values[static_cast<std::size_t>(rank)];
+}
+
+double median(std::vector<double> values) { return percentile(std::move(values), 0.5); }
+
+bool held_out(const std::array<std::int64_t, 6>& shape) {
+  // FNV-1a over the first three sizes, so that layouts, masks and types of a shape go together.
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (std::size_t i = 0; i < 3; ++i) {
+    hash = (hash ^ static_cast<std::uint64_t>(shape[i])) * 1099511628211ULL;
+    hash ^= hash >> 29;
+  }
+  return hash % 5 == 0;
+}
+
+FittedProfile fit_profile(const GpuProfile& gpu, const Measurements& measurements,
+                          const FitOptions& options) {
+  const Measurements& m = measurements;
+  if (m.gemms.empty() && m.attentions.empty() && m.passes.empty() && m.copies.empty() &&
+      m.collectives.empty() && m.hosts.empty()) {
+    throw UserError("the measurement files hold no point to fit");
+  }
+  return ProfileFit(gpu, m, options).fit();
+}
+
+}  // namespace stepsight

@@ -1,0 +1,29 @@
+// Which of the host's costs the issue of an operator is.
+#pragma once
+#include <variant>
+
+#include "model/operators.h"
+#include "model/parameters.h"
+
+namespace stepsight {
+
+enum class IssuePhase : std::uint8_t { forward, backward };
+
+template <typename T = double>
+using HostCost = T HostParameters<T>::*;
+
+// Casts that autocast inserts cost less than an operator that the model's code calls; a compiled
+// graph issues every kernel alike.
+constexpr HostCost<> issue_cost(const Work& work, IssuePhase phase, bool compiled) {
+  using H = HostParameters<double>;
+  if (compiled) {
+    return phase == IssuePhase::forward ? &H::compiled_forward_us : &H::compiled_backward_us;
+  }
+  const auto* pass = std::get_if<Pass>(&work);
+  if (pass != nullptr && (pass->kind == PassKind::cast_down || pass->kind == PassKind::cast_up)) {
+    return &H::cast_us;
+  }
+  return phase == IssuePhase::forward ? &H::forward_us : &H::backward_us;
+}
+
+}  // namespace stepsight

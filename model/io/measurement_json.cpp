@@ -1,0 +1,217 @@
+// Own measurement files, and operator points in JSON lines.
+#include <map>
+
+#include "model/io/measurement_files.h"
+#include "model/io/table.h"
+
+namespace stepsight {
+
+namespace {
+
+constexpr std::int64_t largest = std::int64_t{1} << 40;
+// A launch timed from the host shows the host's issue time below this.
+constexpr double host_timed_floor_us = 150;
+constexpr double host_issue_us = 30;
+
+constexpr std::array<std::string_view, 12> dtype_words{
+    "fp32", "tf32", "fp16", "bf16", "fp8", "float32", "float16", "bfloat16", "float", "half", "e4m3", "fp8_e4m3"};
+constexpr std::array<std::string_view, 3> layout_words{"TN", "NN", "NT"};
+constexpr std::array<std::string_view, 2> family_words{"gpt", "llama"};
+
+Dtype dtype_of(Table& point) {
+  const std::size_t word = point.require_choice("dtype", dtype_words);
+  return word + 1 == dtype_words.size() ? Dtype::fp8
+                                        : parse_foreign_dtype(dtype_words[word]).value_or(Dtype::bf16);
+}
+
+double time_of(Table& point) { return point.require_number("median_us", 1e-4, 1e12); }
+
+void read_gemm(Table& point, std::uint32_t source, Measurements& into) {
+  GemmPoint out;
+  out.gemm.m = point.require_int("m", 1, largest);
+  out.gemm.n = point.require_int("n", 1, largest);
+  out.gemm.k = point.require_int("k", 1, largest);
+  out.gemm.dtype = dtype_of(point);
+  out.gemm.layout = static_cast<Layout>(point.require_choice("layout", layout_words));
+  out.time_us = time_of(point);
+  out.source = source;
+  into.gemms.push_back(out);
+}
+
+void read_attention(Table& point, bool backward, std::uint32_t source, Measurements& into) {
+  AttentionPoint out;
+  Attention& a = out.attention;
+  a.batch = point.require_int("batch", 1, largest);
+  a.heads = point.require_int("heads", 1, largest);
+  a.kv_heads = point.require_int("kv_heads", 1, largest);
+  a.seq = point.require_int("seq", 1, largest);
+  a.head_dim = point.require_int("head_dim", 1, largest);
+  a.causal = point.require_bool("causal");
+  a.backward = backward;
+  a.dtype = dtype_of(point);
+  out.time_us = time_of(point);
+  out.source = source;
+  into.attentions.push_back(out);
+}
+
+void read_pass(Table& point, PassKind kind, std::uint32_t source, Measurements& into) {
+  PassPoint out;
+  out.pass.kind = kind;
+  out.pass.rows = point.require_int("rows", 1, largest);
+  out.pass.cols = point.require_int("cols", 1, largest);
+  if (kind == PassKind::concat) out.pass.cols *= 2;  // two inputs side by side
+  out.pass.dtype = dtype_of(point);
+  out.filled_rows = point.optional_int("vocab", 0, largest).value_or(0);
+  if (kind != PassKind::embedding_backward) out.filled_rows = 0;
+  out.time_us = time_of(point);
+  out.source = source;
+  into.passes.push_back(out);
+}
+
+// The small model of framework_operators.py: width 128, two heads, one sequence of 64.
+ModelShape host_model(Family family, std::int64_t layers) {
+  ModelShape s;
+  s.name = "host";
+  s.family = family;
+  s.layers = layers;
+  s.hidden = 128;
+  s.heads = s.kv_heads = 2;
+  s.head_dim = 64;
+  s.ffn = 512;
+  s.vocab = 512;
+  s.bias = family == Family::gpt;
+  s.gated_ffn = s.rms_norm = s.fused_gate_up = family == Family::llama;
+  s.fused_qkv = true;
+  return s;
+}
+
+void read_host(Table& point, HostPhase phase, std::uint32_t source, Measurements& into) {
+  HostPoint out;
+  out.phase = phase;
+  const Family family = point.require_choice("family", family_words) == 0 ? Family::gpt : Family::llama;
+  out.shape = host_model(family, point.require_int("layers", 1, 1000));
+  const std::array<std::string_view, 2> words{"bf16", "amp-bf16"};
+  out.training.precision = {Dtype::bf16, point.require_choice("precision", words) == 1};
+  out.training.compile = point.require_bool("compile");
+  out.training.seq = 64;
+  out.buckets = point.optional_int("buckets", 0, 100000).value_or(0);
+  out.time_us = time_of(point);
+  out.source = source;
+  into.hosts.push_back(out);
+}
+
+void read_overlap(Table& point, OverlapPair pair, std::uint32_t source, Measurements& into) {
+  into.overlaps.push_back({pair, point.require_number("rate", 0.01, 1.5), source});
+}
+
+void read_copy(Table& point, bool to_device, std::uint32_t source, Measurements& into) {
+  const double bytes = point.require_number("bytes", 1, 1e15);
+  into.copies.push_back({to_device, bytes, time_of(point), source});
+}
+
+void read_collective(Table& point, CollectiveKind kind, std::uint32_t source, Measurements& into) {
+  CollectivePoint out;
+  out.kind = kind;
+  out.ranks = point.require_int("ranks", 1, 1000000);
+  out.bytes = point.require_number("bytes", 1, 1e15);
+  out.time_us = time_of(point);
+  out.source = source;
+  if (out.ranks > 1) into.collectives.push_back(out);
+}
+
+constexpr std::array<std::pair<std::string_view, HostPhase>, 4> host_ops{{
+    {"host_forward", HostPhase::forward},
+    {"host_backward", HostPhase::backward},
+    {"host_optimizer", HostPhase::optimizer},
+    {"host_bucketed_backward", HostPhase::bucketed_backward},
+}};
+
+constexpr std::array<std::pair<std::string_view, OverlapPair>, 4> overlap_ops{{
+    {"compute_under_collective", OverlapPair::compute_under_collective},
+    {"collective_under_compute", OverlapPair::collective_under_compute},
+    {"compute_under_copy", OverlapPair::compute_under_copy},
+    {"copy_under_compute", OverlapPair::copy_under_compute},
+}};
+
+// False for an op that no part of the model uses.
+bool read_point(Table& point, std::string_view op, std::uint32_t source, Measurements& into) {
+  for (const auto& [name, phase] : host_ops) {
+    if (op == name) return read_host(point, phase, source, into), true;
+  }
+  for (const auto& [name, pair] : overlap_ops) {
+    if (op == name) return read_overlap(point, pair, source, into), true;
+  }
+  if (op == "gemm") return read_gemm(point, source, into), true;
+  if (op == "attention") return read_attention(point, false, source, into), true;
+  if (op == "attention_backward") return read_attention(point, true, source, into), true;
+  if (op == "h2d" || op == "d2h") return read_copy(point, op == "h2d", source, into), true;
+  if (const auto kind = parse_pass(op)) return read_pass(point, *kind, source, into), true;
+  if (const auto kind = parse_collective(op)) {
+    return read_collective(point, *kind, source, into), true;
+  }
+  return false;
+}
+
+void note_unused(const std::string& file, const std::map<std::string, int>& unused,
+                 Measurements& into) {
+  for (const auto& [op, count] : unused) {
+    into.skipped.push_back(file + ": " + std::to_string(count) + " points of op '" + op +
+                           "' are not used");
+  }
+}
+
+}  // namespace
+
+void read_measurement_json(const std::string& file, std::string_view text, std::uint32_t source,
+                           Measurements& into) {
+  const Value root = parse_json(file, text);
+  ErrorList errors(file);
+  Table table(root, errors);
+  table.require_int("schema", 1, 1);
+  std::map<std::string, int> unused;
+  for (Table& point : table.array_of_tables("points")) {
+    const std::string op = point.require_string("op");
+    if (!read_point(point, op, source, into)) ++unused[op];
+  }
+  errors.throw_if_any();
+  note_unused(file, unused, into);
+}
+
+void read_host_timed_operators(const std::string& file, std::string_view text, std::uint32_t source,
+                               Measurements& into) {
+  std::map<std::string, int> unused;
+  std::size_t line = 0;
+  while (!text.empty()) {
+    ++line;
+    const std::string_view row = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), row.size() + 1));
+    if (row.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    const std::string place = file + ":" + std::to_string(line);
+    const Value root = parse_json(place, row);
+    ErrorList errors(place);
+    Table point(root, errors);
+    const std::string op = point.require_string("op");
+    const auto add_attention = [&](std::string_view key, bool backward) {
+      const double us = point.require_number(key, 1e-6, 1e9) * 1e3;
+      if (us < host_timed_floor_us) return;
+      Attention a{point.require_int("B", 1, largest), point.require_int("heads", 1, largest),
+                  point.require_int("kv", 1, largest), point.require_int("T", 1, largest),
+                  point.require_int("hd", 1, largest), true, backward, Dtype::bf16};
+      into.attentions.push_back({a, us, source});
+    };
+    if (op == "sdpa_causal") {
+      add_attention("fwd_ms", false);
+      add_attention("bwd_ms", true);
+    } else if (op == "h2d" || op == "d2h") {
+      const double bytes = point.require_number("bytes", 1, 1e15);
+      const double us = point.require_number("ms", 1e-6, 1e9) * 1e3;
+      if (us >= 2 * host_issue_us) into.copies.push_back({op == "h2d", bytes, us, source});
+    } else {
+      ++unused[op];  // the same operators are in own files, timed on the GPU alone
+    }
+    errors.throw_if_any();
+  }
+  note_unused(file, unused, into);
+}
+
+}  // namespace stepsight

@@ -1,0 +1,26 @@
+// GPUs and their profiles as files.
+//   gpus/NAME.toml               the vendor's figures
+//   profiles/NAME.toml           [gpu], [parameters] one line each, [fit] quality a group
+//   profiles/NAME.points.csv     the measured points that lie over the formulas (may be missing)
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "model/point_row.h"
+#include "model/profile.h"
+
+namespace stepsight {
+
+// The vendor's figures of a card by name or path. UserError with every mistake.
+GpuProfile read_gpu(const std::string& name);
+
+// A fitted profile by name or path. Every parameter must be there, within its bounds. UserError with
+// every mistake of the file, or the nearest known names.
+GpuProfile read_profile(const std::string& name);
+
+// The two files' texts. Numbers are written so that they read back to the same double.
+std::string profile_text(const GpuProfile& profile);
+std::string points_text(std::span<const PointRow> points);
+
+}  // namespace stepsight

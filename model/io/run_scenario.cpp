@@ -1,0 +1,142 @@
+#include "model/io/run_scenario.h"
+
+#include <cstdlib>
+#include <optional>
+
+namespace stepsight {
+
+namespace {
+
+using Answer = std::variant<Scenario, Refusal>;
+
+bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::optional<Family> family_of(const std::string& word) {
+  if (word == "gpt") return Family::gpt;
+  if (word == "llama") return Family::llama;
+  if (word == "bert") return Family::bert;
+  return std::nullopt;
+}
+
+// What has to be there, in the order in which a person would ask for it.
+std::optional<std::string> missing_field(const MeasuredRun& r) {
+  const std::pair<const std::optional<std::int64_t>*, const char*> needed[] = {
+      {&r.layers, "layers"}, {&r.hidden, "hidden"},           {&r.heads, "heads"},
+      {&r.vocab, "vocab"},   {&r.seq, "sequence length"},     {&r.micro_batch, "micro-batch"},
+      {&r.gpus, "number of GPUs"}};
+  for (const auto& [field, name] : needed) {
+    if (!field->has_value()) return std::string("no ") + name;
+  }
+  return std::nullopt;
+}
+
+// What stepsight does not simulate yet.
+std::optional<std::string> unsupported(const MeasuredRun& r) {
+  if (!family_of(r.std_family)) return "family " + (r.std_family.empty() ? "not stated" : r.std_family);
+  if (r.tp.value_or(1) > 1) return "tensor parallel";
+  if (r.pp.value_or(1) > 1) return "pipeline parallel";
+  if (r.cp.value_or(1) > 1) return "context parallel";
+  if (r.ep.value_or(1) > 1) return "expert parallel";
+  if (r.nodes.value_or(1) > 1) return "several nodes";
+  if (!r.std_dp.empty() && r.std_dp != "ddp" && r.gpus.value_or(1) > 1) return "sharding " + r.std_dp;
+  if (!r.std_offload.empty() && r.std_offload != "no") return "offload";
+  if (!r.std_recompute.empty() && r.std_recompute != "none" && r.std_recompute != "full") {
+    return "recompute " + r.std_recompute;
+  }
+  const auto compute = parse_dtype(r.std_compute);
+  if (!compute) return "compute " + (r.std_compute.empty() ? "not stated" : r.std_compute);
+  if (*compute == Dtype::fp8) return "compute fp8";
+  return std::nullopt;
+}
+
+ModelShape shape_of(const MeasuredRun& r, Family family) {
+  ModelShape s;
+  s.name = r.model;
+  s.family = family;
+  s.layers = *r.layers;
+  s.hidden = *r.hidden;
+  s.heads = *r.heads;
+  s.kv_heads = r.kv_heads.value_or(s.heads);
+  s.head_dim = s.heads > 0 ? s.hidden / s.heads : 0;
+  s.ffn = r.ffn.value_or(4 * s.hidden);
+  s.vocab = *r.vocab;
+  s.bias = family != Family::llama;
+  s.fused_qkv = family != Family::bert;
+  switch (family) {
+    case Family::gpt: s.positions = *r.seq; break;
+    case Family::llama:
+      s.gated_ffn = s.rms_norm = s.fused_gate_up = true;
+      s.rotary = !contains(r.family, "no RoPE");
+      break;
+    case Family::bert:
+      s.positions = 512;
+      s.token_types = 2;
+      s.mlm_head = true;
+      s.dropout = 0.1;
+      break;
+  }
+  s.tied_head = family != Family::llama;
+  if (r.params) {
+    const auto off = [&](bool tied) {
+      s.tied_head = tied;
+      return std::abs(parameter_count(s) - *r.params);
+    };
+    s.tied_head = off(true) < off(false);
+  }
+  return s;
+}
+
+Training training_of(const MeasuredRun& r, Family family) {
+  Training t;
+  t.batch = *r.micro_batch;
+  t.seq = *r.seq;
+  t.accumulation = r.grad_accum.value_or(1);
+  t.precision.compute = *parse_dtype(r.std_compute);
+  const bool narrow = info(t.precision.compute).bytes < 4;
+  t.precision.mixed = narrow && (contains(r.precision, "autocast") || contains(r.precision, "amp"));
+  if (r.std_grad_bytes == 4 && narrow && !t.precision.mixed) t.gradient_dtype = Dtype::fp32;
+  if (r.std_grad_bytes == 2 && t.precision.mixed) t.gradient_dtype = t.precision.compute;
+  t.recompute = r.std_recompute == "full" ? Recompute::full : Recompute::none;
+  t.compile = r.std_compile == "yes";
+  t.flash_attention = r.std_flash != "no" || family == Family::llama;
+  return t;
+}
+
+// "DDP wrapper, 1 rank, bucket_cap_mb=25": the wrapper works with one rank, too.
+void parallel_of(const MeasuredRun& r, Scenario& s) {
+  constexpr std::string_view cap = "bucket_cap_mb=";
+  const std::size_t at = r.sharding.find(cap);
+  if (at != std::string::npos) {
+    const double value = std::strtod(r.sharding.c_str() + at + cap.size(), nullptr);
+    if (value > 0 && value < 1e6) s.parallel.bucket_cap_MB = value;
+  }
+  s.parallel.overlap = r.std_overlap != "no";
+  s.cluster.gpu = r.std_gpu;
+  s.cluster.gpus = *r.gpus;
+  s.cluster.link = r.std_intra;
+  if (s.cluster.gpus == 1 && s.cluster.link.empty() && contains(r.sharding, "DDP wrapper")) {
+    s.cluster.link = "loopback:0";
+  }
+}
+
+}  // namespace
+
+Answer scenario_of(const MeasuredRun& run) {
+  if (!run.is_complete()) return Refusal{"incomplete"};
+  if (run.std_gpu.empty()) return Refusal{"GPU not stated"};
+  if (const auto why = unsupported(run)) return Refusal{*why};
+  if (const auto why = missing_field(run)) return Refusal{*why};
+  const Family family = *family_of(run.std_family);
+  Scenario s;
+  s.title = run.id;
+  s.model = shape_of(run, family);
+  if (!problems(s.model).empty()) return Refusal{"impossible model: " + problems(s.model).front()};
+  s.training = training_of(run, family);
+  parallel_of(run, s);
+  if (s.cluster.gpus > 1 && s.cluster.link.empty()) return Refusal{"link not stated"};
+  return s;
+}
+
+}  // namespace stepsight

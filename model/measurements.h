@@ -1,0 +1,79 @@
+// Measured points, as a fit takes them: what was run, how long it took, and which file says so.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/collective.h"
+#include "model/model_shape.h"
+#include "model/operators.h"
+#include "model/scenario.h"
+
+namespace stepsight {
+
+// `source` indexes Measurements::sources.
+struct GemmPoint {
+  Gemm gemm;
+  double time_us = 0;
+  std::uint32_t source = 0;
+};
+struct AttentionPoint {
+  Attention attention;
+  double time_us = 0;
+  std::uint32_t source = 0;
+};
+struct PassPoint {
+  Pass pass;
+  double time_us = 0;
+  std::int64_t filled_rows = 0;  // the measured operator also fills this many rows of the table
+  std::uint32_t source = 0;
+};
+struct CopyPoint {
+  bool to_device = false;
+  double bytes = 0;
+  double time_us = 0;
+  std::uint32_t source = 0;
+};
+struct CollectivePoint {
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  std::int64_t ranks = 0;
+  double bytes = 0;
+  double time_us = 0;
+  std::uint32_t source = 0;
+};
+// Host time of one phase of a whole step of a small model (its kernels do not hold the host up).
+enum class HostPhase : std::uint8_t { forward, backward, optimizer, bucketed_backward };
+struct HostPoint {
+  HostPhase phase = HostPhase::forward;
+  ModelShape shape;
+  Training training;
+  std::int64_t buckets = 0;  // bucketed_backward: gradient buckets that were communicated
+  double time_us = 0;
+  std::uint32_t source = 0;
+};
+// Rate of a victim under an aggressor, relative to alone.
+enum class OverlapPair : std::uint8_t {
+  compute_under_collective,
+  collective_under_compute,
+  compute_under_copy,
+  copy_under_compute,
+};
+struct OverlapPoint {
+  OverlapPair pair = OverlapPair::compute_under_copy;
+  double rate = 1;
+  std::uint32_t source = 0;
+};
+
+struct Measurements {
+  std::vector<std::string> sources;  // file names, in the order in which they were read
+  std::vector<GemmPoint> gemms;
+  std::vector<AttentionPoint> attentions;
+  std::vector<PassPoint> passes;
+  std::vector<CopyPoint> copies;
+  std::vector<CollectivePoint> collectives;
+  std::vector<HostPoint> hosts;
+  std::vector<OverlapPoint> overlaps;
+  std::vector<std::string> skipped;  // "file: 12 points of op 'conv' are not used"
+};
+
+}  // namespace stepsight

@@ -1,0 +1,45 @@
+#include "reports/fit_report.h"
+
+#include <fmt/format.h>
+
+#include "reports/text_table.h"
+
+namespace stepsight {
+
+std::string fit_report_text(const GpuProfile& profile, const Measurements& measurements) {
+  std::string out = fmt::format("{} ({})\n", profile.title, profile.name);
+  const auto& bf16 = profile.gemm[static_cast<std::size_t>(Dtype::bf16)];
+  const double vendor = profile.vendor_TFLOPS[static_cast<std::size_t>(Dtype::bf16)];
+  out += fmt::format("  bf16 products  {:.0f} TFLOP/s of the vendor's {:.0f} ({})\n", bf16.peak_TFLOPS,
+                     vendor, format_percent(vendor > 0 ? bf16.peak_TFLOPS / vendor : 0, 0));
+  const Pass large{PassKind::copy, 1, std::int64_t{1} << 29, Dtype::bf16};
+  const double copy = bytes(large).value / cost(large, profile).time.value / 1e12;
+  out += fmt::format("  memory copy    {:.2f} TB/s of the vendor's {:.2f}, read plus written\n\n", copy,
+                     profile.hbm_TBps);
+
+  TextTable table;
+  table.columns = {{"group", Align::left}, {"fitted"}, {"formula"}, {"held out"}, {"median"}, {"p90"}};
+  for (const FitQuality& q : profile.quality) {
+    const bool any = q.held_out_points > 0;
+    table.rows.push_back({q.group, format_count(q.fitted_points), format_percent(q.fitted_median_error),
+                          format_count(q.held_out_points),
+                          any ? format_percent(q.held_out_median_error) : "-",
+                          any ? format_percent(q.held_out_p90_error) : "-"});
+  }
+  out += table.text();
+  out += "\nformula: median error of the formula alone on the points it was fitted to.\n"
+         "median, p90: error of formula and measured points on shapes that were held out.\n";
+  std::string unmeasured;
+  std::string last;
+  for (const ParameterRecord& r : profile.records) {
+    const std::string group = r.name.substr(0, r.name.rfind('.'));
+    if (r.points > 0 || !r.source.starts_with("class value") || group == last) continue;
+    unmeasured += (unmeasured.empty() ? "" : ", ") + (group == "overlap" ? r.name : group);
+    last = group == "overlap" ? last : group;
+  }
+  if (!unmeasured.empty()) out += "\nNot measured, class values: " + unmeasured + "\n";
+  for (const std::string& line : measurements.skipped) out += line + "\n";
+  return out;
+}
+
+}  // namespace stepsight

@@ -1,0 +1,13 @@
+// What a fit did, for a terminal.
+#pragma once
+#include <string>
+
+#include "model/measurements.h"
+#include "model/profile.h"
+
+namespace stepsight {
+
+// Ceilings, error a group on fitted and held-out points, and what was not measured.
+std::string fit_report_text(const GpuProfile& profile, const Measurements& measurements);
+
+}  // namespace stepsight

@@ -1,0 +1,97 @@
+#include "reports/validate_report.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "reports/text_table.h"
+
+namespace stepsight {
+
+namespace {
+
+constexpr const char* groups[] = {"source", "gpu", "model", "table"};
+
+std::vector<std::string> cells(const std::string& name, const ErrorSummary& s) {
+  return {name.substr(0, 30),           format_count(static_cast<double>(s.n)),
+          format_percent(s.mape),       format_percent(s.median_ape),
+          format_percent(s.p90_ape),    format_percent(s.worst_ape),
+          fmt::format("{:+.1f} %", 100 * s.bias)};
+}
+
+nlohmann::ordered_json json_of(const ErrorSummary& s) {
+  return {{"n", s.n},         {"mape", s.mape},           {"median_ape", s.median_ape},
+          {"p90_ape", s.p90_ape}, {"worst_ape", s.worst_ape}, {"bias", s.bias}};
+}
+
+std::string row_table(const Validation& validation) {
+  TextTable table;
+  table.columns = {{"row", Align::left}, {"model", Align::left}, {"table", Align::left}, {"measured"},
+                   {"predicted"}, {"error"}, {"bound by", Align::left}};
+  for (const ValidationPoint& p : validation.points) {
+    table.rows.push_back({p.id, p.groups.at("model"), p.groups.at("table"),
+                          format_seconds(p.measured_s), format_seconds(p.predicted_s),
+                          fmt::format("{:+.1f} %", 100 * p.error()), p.host_bound ? "host" : "GPU"});
+  }
+  return table.text() + "\n";
+}
+
+}  // namespace
+
+std::string validation_text(const Validation& validation, bool rows) {
+  std::string out;
+  if (rows && !validation.points.empty()) out += row_table(validation);
+  TextTable table;
+  table.columns = {{"group", Align::left}, {"rows"}, {"MAPE"}, {"median"}, {"p90"}, {"worst"}, {"bias"}};
+  table.rows.push_back(cells("all", validation.all()));
+  std::vector<const ValidationPoint*> by_bound[2];
+  for (const ValidationPoint& p : validation.points) by_bound[p.host_bound ? 1 : 0].push_back(&p);
+  table.rows.push_back(cells("bound by the GPU or the link", summarise(by_bound[0])));
+  table.rows.push_back(cells("bound by the host", summarise(by_bound[1])));
+  for (const char* group : groups) {
+    const auto parts = validation.by(group);
+    if (parts.size() < 2) continue;
+    for (const auto& [value, summary] : parts) {
+      table.rows.push_back(cells(std::string(group) + " " + value, summary));
+    }
+  }
+  out += table.text();
+  out += fmt::format("\n{} rows read, {} predicted", validation.rows, validation.points.size());
+  std::size_t refused = 0;
+  for (const auto& [reason, n] : validation.refused) refused += n;
+  out += fmt::format(", {} refused:\n", refused);
+  for (const auto& [reason, n] : validation.refused) out += fmt::format("  {:5}  {}\n", n, reason);
+  out += "error = predicted / measured - 1; MAPE is the mean of its absolute value.\n";
+  return out;
+}
+
+std::string validation_json(const Validation& validation) {
+  nlohmann::ordered_json out;
+  out["rows"] = validation.rows;
+  out["predicted"] = validation.points.size();
+  out["refused"] = nlohmann::ordered_json::object();
+  for (const auto& [reason, n] : validation.refused) out["refused"][reason] = n;
+  const ErrorSummary all = validation.all();
+  out["mape"] = all.mape;
+  out["median_ape"] = all.median_ape;
+  out["p90_ape"] = all.p90_ape;
+  out["worst_ape"] = all.worst_ape;
+  out["bias"] = all.bias;
+  for (const char* group : groups) {
+    out["by"][group] = nlohmann::ordered_json::object();
+    for (const auto& [value, summary] : validation.by(group)) {
+      out["by"][group][value] = json_of(summary);
+    }
+  }
+  out["points"] = nlohmann::ordered_json::array();
+  for (const ValidationPoint& p : validation.points) {
+    out["points"].push_back({{"id", p.id},
+                             {"measured_s", p.measured_s},
+                             {"predicted_s", p.predicted_s},
+                             {"error", p.error()},
+                             {"bound_by", p.host_bound ? "host" : "gpu"}});
+  }
+  return out.dump(1) + "\n";
+}
+
+}  // namespace stepsight

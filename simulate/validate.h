@@ -1,0 +1,40 @@
+// Predicted against measured: the error of each point and its summary over all and by group.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+namespace stepsight {
+
+struct ValidationPoint {
+  std::string id;
+  std::map<std::string, std::string> groups;  // "source" -> "...", "gpu", "model", "table"
+  double measured_s = 0;
+  double predicted_s = 0;
+  bool host_bound = false;
+
+  [[nodiscard]] double error() const { return predicted_s / measured_s - 1; }
+};
+
+struct ErrorSummary {
+  std::size_t n = 0;
+  double mape = 0;        // mean of |error|
+  double median_ape = 0;
+  double p90_ape = 0;
+  double worst_ape = 0;
+  double bias = 0;        // mean of error
+};
+
+ErrorSummary summarise(const std::vector<const ValidationPoint*>& points);
+
+struct Validation {
+  std::size_t rows = 0;
+  std::map<std::string, std::size_t> refused;  // reason -> rows
+  std::vector<ValidationPoint> points;
+
+  [[nodiscard]] ErrorSummary all() const;
+  // One group's values with their summaries, for "source", "gpu", "model" or "table".
+  [[nodiscard]] std::map<std::string, ErrorSummary> by(const std::string& group) const;
+};
+
+}  // namespace stepsight
