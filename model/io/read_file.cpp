@@ -11,6 +11,7 @@
 #include <zlib.h>
 
 #include "model/errors.h"
+#include "model/io/error_list.h"
 
 namespace stepsight {
 namespace {
@@ -25,9 +26,10 @@ using File = std::unique_ptr<std::FILE, CloseFile>;
 }
 
 [[noreturn]] void too_large(const std::string& path, std::size_t max_bytes, std::string_view what) {
-  fail(path,
-       "is larger than " + std::to_string(max_bytes / megabyte) + " MB, the most " +
-           std::string(what) + " may have");
+  throw UserError(locate(path,
+                         {1, 1},
+                         "is larger than " + std::to_string(max_bytes / megabyte) +
+                             " MB, the most " + std::string(what) + " may have"));
 }
 
 std::string read_raw(const std::string& path, std::size_t max_bytes, std::string_view what) {
