@@ -1,8 +1,8 @@
 // When each lane's running task ends, and which ends next. A lane runs at most one task, so the
 // pending events are one key a lane in a flat tournament tree, ordered by (time, lane): setting a
-// key walks towards the root and stops at the first node that does not change. Measured against an
-// indexed 4-ary heap in the engine it is a third faster with a few lanes and as fast with 1,000;
-// blocks of keys with the tree repaired once an instant gained nothing over either.
+// key walks towards the root and stops at the first node that does not change. Measured in the
+// engine against an indexed 4-ary heap it is faster with a few lanes and no slower with 1,000, and
+// changing the end of a running task, which contention does all the time, is nothing special.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -36,10 +36,11 @@ class EventTree {
 
   // Lane of the next event, the smallest id among equal times.
   std::uint32_t next_lane() const {
+    const Picoseconds time = key_[1];
     std::size_t node = 1;
     while (node < leaves_) {
-      node *= 2;
-      if (key_[node] != key_[1]) ++node;
+      // Which child holds it is a coin toss: added, not branched on.
+      node = 2 * node + static_cast<std::size_t>(key_[2 * node] != time);
     }
     return static_cast<std::uint32_t>(node - leaves_);
   }

@@ -45,9 +45,10 @@ void keep(const T& value) {
 }
 
 // Median over `samples` samples of the mean time of a call, in seconds; a sample repeats the call
-// until it lasts `sample_seconds`. The median, since a shared machine only ever adds time.
+// until it lasts `sample_seconds`: shorter than a time slice, so that on a busy machine most
+// samples are not interrupted and the median is not moved by those that are.
 template <typename Call>
-double seconds_per_call(Call&& call, double sample_seconds = 0.02, std::size_t samples = 15) {
+double seconds_per_call(Call&& call, double sample_seconds = 0.002, std::size_t samples = 101) {
   using Clock = std::chrono::steady_clock;
   std::vector<double> means;
   call();  // warms caches and the allocator
