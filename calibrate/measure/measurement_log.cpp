@@ -11,7 +11,7 @@
 
 #include "model/errors.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 constexpr std::int64_t schema = 1;
@@ -58,7 +58,7 @@ Record to_record(const Point& point) {
   record.push_back(field("median_us", point.time_us.median));
   record.push_back(field("q1_us", point.time_us.q1));
   record.push_back(field("q3_us", point.time_us.q3));
-  record.push_back(field("n", point.time_us.n));
+  record.push_back(field("samples", point.time_us.n));
   record.insert(record.end(), point.results.begin(), point.results.end());
   return record;
 }
@@ -165,4 +165,4 @@ void MeasurementLog::finish(const std::string& status) {
   }
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

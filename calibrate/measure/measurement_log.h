@@ -11,7 +11,7 @@
 #include "calibrate/measure/record.h"
 #include "calibrate/measure/statistics.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 struct Point {
   std::string op;
@@ -20,7 +20,7 @@ struct Point {
   Record results;  // derived from the time, or counted: busbw_GBps, wrong
 };
 
-// The keys op, shape..., median_us, q1_us, q3_us, n, results... in this order.
+// The keys op, shape..., median_us, q1_us, q3_us, samples, results... in this order.
 Record to_record(const Point& point);
 
 class MeasurementLog {
@@ -69,4 +69,4 @@ class MeasurementLog {
 // "2026-01-31T12:00:00Z".
 std::string utc_now();
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -12,7 +12,7 @@
 #include "model/errors.h"
 #include "tests/catch2.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 constexpr Tool tool{.name = "calibrate_test",
@@ -60,7 +60,7 @@ MeasurementLog log_of_h200(const TemporaryFile& file, bool resume) {
 
 TEST_CASE("a record is one line of JSON with seven digits and without NaN") {
   const Record record{field("op", "a\"b\\\n"),
-                      field("n", 3U),
+                      field("samples", 3U),
                       field("us", 0.1),
                       field("yes", true),
                       field("bad", std::nan("")),
@@ -185,4 +185,4 @@ TEST_CASE("files that are no measurement are refused with the line") {
   }
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate
