@@ -12,7 +12,7 @@
 #include "calibrate/measure/sizes.h"
 #include "calibrate/nccl/collective_timing.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 constexpr std::array<ExtraFlag, 5> extras{{
@@ -52,7 +52,7 @@ void list(const Options& options) {
   constexpr std::int64_t any = 1LL << 40;
   const std::string gpus = extra(options, "--gpus", "8");
   const int count = static_cast<int>(std::min<std::int64_t>(parse_size(gpus, "--gpus"), 65536));
-  std::cout << "op,gpus,members,bytes\n";
+  std::cout << "op,ranks,members,bytes\n";
   for (const std::vector<int>& subset : gpu_subsets(count)) {
     for (const CollectiveKind kind : parse_collectives(extra(options, "--ops", "all"))) {
       for (const std::int64_t bytes : message_sizes(options, any)) {
@@ -100,7 +100,7 @@ Step measure_size(Run& run,
   const std::int64_t elements = message_elements(wanted_bytes, group.n);
   const std::int64_t bytes = elements * 4;
   const Record shape{field("bytes", bytes),
-                     field("gpus", group.n),
+                     field("ranks", group.n),
                      field("members", members),
                      field("dtype", "fp32")};
   Session* session = run.session.get();
@@ -181,8 +181,9 @@ void measure(const Tool& self, const Options& options) {
 }
 
 }  // namespace
-}  // namespace stepsight
+}  // namespace stepsight::calibrate
 
 int main(int argc, char** argv) {
-  return stepsight::run_main(stepsight::tool, argc, argv, stepsight::list, stepsight::measure);
+  using namespace stepsight::calibrate;
+  return run_main(tool, argc, argv, list, measure);
 }

@@ -8,7 +8,7 @@
 #include "calibrate/gemm/operand_pools.h"
 #include "calibrate/measure/run_main.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 constexpr std::int64_t most_launches = 512;
@@ -101,8 +101,9 @@ void measure(const Tool& self, const Options& options) {
 }
 
 }  // namespace
-}  // namespace stepsight
+}  // namespace stepsight::calibrate
 
 int main(int argc, char** argv) {
-  return stepsight::run_main(stepsight::tool, argc, argv, stepsight::list, stepsight::measure);
+  using namespace stepsight::calibrate;
+  return run_main(tool, argc, argv, list, measure);
 }

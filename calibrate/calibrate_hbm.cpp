@@ -13,7 +13,7 @@
 #include "calibrate/measure/run_main.h"
 #include "calibrate/measure/sizes.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 constexpr std::int64_t smallest = 64LL << 10;
@@ -30,7 +30,8 @@ constexpr Tool tool{
 };
 
 constexpr std::string_view method =
-    "kernels with 16-byte accesses, four a thread; memcpy = cudaMemcpyAsync on the device; normal "
+    "kernels with 16-byte accesses, four a thread; hbm_memcpy = cudaMemcpyAsync on the device; "
+    "normal "
     "random data; resident = the same arrays again and again, else rotated past 4 x L2; CUDA graph "
     "of launches (direct above 2 ms), start to start; median and quartiles of replays";
 
@@ -62,11 +63,11 @@ void triad_arrays(char* base, std::int64_t bytes, cudaStream_t stream) {
 }
 
 constexpr std::array<Traffic, 5> traffic{{
-    {"copy", 1, 1, copy_array},
-    {"memcpy", 1, 1, memcpy_array},
-    {"triad", 2, 1, triad_arrays},
-    {"read", 1, 0, read_array},
-    {"write", 0, 1, write_array},
+    {"hbm_copy", 1, 1, copy_array},
+    {"hbm_memcpy", 1, 1, memcpy_array},
+    {"hbm_triad", 2, 1, triad_arrays},
+    {"hbm_read", 1, 0, read_array},
+    {"hbm_write", 0, 1, write_array},
 }};
 
 struct Case {
@@ -167,8 +168,9 @@ void measure(const Tool& self, const Options& options) {
 }
 
 }  // namespace
-}  // namespace stepsight
+}  // namespace stepsight::calibrate
 
 int main(int argc, char** argv) {
-  return stepsight::run_main(stepsight::tool, argc, argv, stepsight::list, stepsight::measure);
+  using namespace stepsight::calibrate;
+  return run_main(tool, argc, argv, list, measure);
 }

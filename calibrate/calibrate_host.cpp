@@ -7,7 +7,7 @@
 #include "calibrate/host/launch_costs.h"
 #include "calibrate/measure/run_main.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 constexpr Tool tool{
@@ -39,7 +39,8 @@ void list(const Options& options) {
     std::cout << op << ",\n";
   }
   for (const std::int64_t bytes : copy_sizes(options.full)) {
-    for (const char* op : {"h2d", "d2h", "loopback"}) std::cout << op << ',' << bytes << '\n';
+    for (const char* op : {"h2d", "d2h", "loopback", "h2d_pageable", "d2h_pageable"})
+      std::cout << op << ',' << bytes << '\n';
   }
 }
 
@@ -52,8 +53,9 @@ void measure(const Tool& self, const Options& options) {
 }
 
 }  // namespace
-}  // namespace stepsight
+}  // namespace stepsight::calibrate
 
 int main(int argc, char** argv) {
-  return stepsight::run_main(stepsight::tool, argc, argv, stepsight::list, stepsight::measure);
+  using namespace stepsight::calibrate;
+  return run_main(tool, argc, argv, list, measure);
 }

@@ -6,7 +6,7 @@
 #include "calibrate/measure/run_main.h"
 #include "calibrate/overlap/works.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 constexpr std::int64_t mib = 1LL << 20;
@@ -62,16 +62,16 @@ Record shape_record(const Work& work, const Work& beside) {
 }
 
 void list(const Options& options) {
-  std::cout << "op,work,beside,bytes\n";
+  std::cout << "work,beside,bytes\n";
   for (const char* work : {"gemm_8192", "gemm_4096_4096_1024", "copy"}) {
     for (const char* beside :
          {"loopback", "d2h", "h2d", "all_reduce", "all_gather", "reduce_scatter"}) {
       for (const std::int64_t bytes : bucket_sizes(options.full)) {
-        std::cout << "overlap," << work << ',' << beside << ',' << bytes << '\n';
+        std::cout << work << ',' << beside << ',' << bytes << '\n';
       }
     }
     for (const int blocks : {8, 16, 32}) {
-      std::cout << "overlap," << work << ",copy_by_" << blocks << "_blocks," << 256 * mib << '\n';
+      std::cout << work << ",copy_by_" << blocks << "_blocks," << 256 * mib << '\n';
     }
   }
 }
@@ -79,11 +79,12 @@ void list(const Options& options) {
 void add_point(
     Session& session, const Work& work, const Work& beside, double work_us, double beside_us) {
   const Record shape = shape_record(work, beside);
-  if (session.log().has("overlap", shape)) return;
+  const std::string op = work.role + "_under_" + beside.role;
+  if (session.log().has(op, shape)) return;
   const auto together = time_beside(work, work_us, beside, beside_us);
   if (!together) return;
   session.log().add(
-      {.op = "overlap",
+      {.op = op,
        .shape = shape,
        .time_us = *together,
        .results = {field("alone_us", work_us), field("rate", work_us / together->median)}});
@@ -125,8 +126,9 @@ void measure(const Tool& self, const Options& options) {
 }
 
 }  // namespace
-}  // namespace stepsight
+}  // namespace stepsight::calibrate
 
 int main(int argc, char** argv) {
-  return stepsight::run_main(stepsight::tool, argc, argv, stepsight::list, stepsight::measure);
+  using namespace stepsight::calibrate;
+  return run_main(tool, argc, argv, list, measure);
 }

@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 void fail_call(std::string_view call, std::string_view reason, const std::source_location& where) {
   // The path as the compiler saw it says where somebody built this, which helps nobody.
@@ -21,4 +21,4 @@ void check_launch(std::string_view kernel, const std::source_location& where) {
   check(cudaGetLastError(), kernel, where);
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

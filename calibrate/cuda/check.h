@@ -7,7 +7,7 @@
 
 #include "model/errors.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 // A driver, library or GPU that failed. A person can mend it (or their machine), so it is a
 // UserError and not a bug.
@@ -29,4 +29,4 @@ void check(cudaError_t status,
 void check_launch(std::string_view kernel,
                   const std::source_location& where = std::source_location::current());
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

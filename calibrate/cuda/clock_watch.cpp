@@ -6,7 +6,7 @@
 
 #include "calibrate/measure/statistics.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 ClockWatch::ClockWatch(const Nvml& nvml, std::string pci_bus_id)
     : nvml_(nvml), pci_bus_id_(std::move(pci_bus_id)), thread_([this] { watch(); }) {}
@@ -50,4 +50,4 @@ Record ClockWatch::seen() const {
   return record;
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

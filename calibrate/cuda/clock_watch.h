@@ -9,7 +9,7 @@
 
 #include "calibrate/cuda/nvml.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 class ClockWatch {
  public:
@@ -33,4 +33,4 @@ class ClockWatch {
   std::thread thread_;                 // last: starts when the rest is there
 };
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

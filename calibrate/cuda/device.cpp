@@ -6,7 +6,7 @@
 
 #include "calibrate/cuda/check.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 std::vector<Device> require_gpus() {
   int count = 0;
@@ -58,4 +58,4 @@ Record gpu_record(const Device& device, std::size_t gpus) {
           field("memory_bytes", device.memory_bytes)};
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -6,7 +6,7 @@
 
 #include "calibrate/measure/record.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 struct Device {
   int index = 0;
@@ -31,4 +31,4 @@ std::string cuda_version_text(int version);
 // gpu, gpus, sm_count, compute_capability, l2_bytes, memory_bytes.
 Record gpu_record(const Device& device, std::size_t gpus);
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -5,7 +5,7 @@
 
 #include "calibrate/cuda/kernels.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 constexpr int threads = 256;
@@ -208,4 +208,4 @@ void launch_spin(std::int64_t nanoseconds, CUstream_st* stream) {
   spin<<<1, 1, 0, stream>>>(nanoseconds);
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -8,7 +8,7 @@
 
 struct CUstream_st;
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 // Normal random numbers (mean 0, deviation 1) of the given format: power and clocks depend on the
 // data, and zeros make a GPU look up to a fifth faster. `data` is aligned to 16 bytes.
@@ -38,4 +38,4 @@ void launch_empty_with_arguments(CUstream_st* stream);
 // Keeps the stream busy for about `nanoseconds`, while the host issues what comes after it.
 void launch_spin(std::int64_t nanoseconds, CUstream_st* stream);
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -4,7 +4,7 @@
 
 #include <dlfcn.h>
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 // The few declarations of nvml.h that are used: many GPU machines have the library and not the
@@ -163,4 +163,4 @@ std::string throttle_text(std::uint64_t bits) {
   return text.empty() ? "none" : text;
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

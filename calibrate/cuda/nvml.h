@@ -7,7 +7,7 @@
 
 #include "calibrate/measure/record.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 class Nvml {
  public:
@@ -41,4 +41,4 @@ class Nvml {
 // "sw_power_cap,hw_slowdown"; "none" for 0. Bits as NVML's nvmlClocksEventReason* has them.
 std::string throttle_text(std::uint64_t bits);
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -5,7 +5,7 @@
 
 #include "calibrate/cuda/check.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 Stream make_stream() {
   cudaStream_t stream = nullptr;
@@ -65,4 +65,4 @@ std::int64_t free_device_bytes() {
   return static_cast<std::int64_t>(free);
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -7,7 +7,7 @@
 
 #include <cuda_runtime_api.h>
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 // Errors while freeing are not reported: the error that led there already is.
 struct StreamFree {
@@ -48,4 +48,4 @@ double elapsed_s(const Event& begin, const Event& end);
 // Free bytes of the current device.
 std::int64_t free_device_bytes();
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -6,7 +6,7 @@
 #include "calibrate/measure/environment.h"
 #include "calibrate/measure/run_main.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 Record joined(Record first, const Record& second) {
@@ -58,4 +58,4 @@ void Session::finish(bool all) {
   log_.finish(std::string(all ? "complete" : cut_short));
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -12,7 +12,7 @@
 #include "calibrate/measure/options.h"
 #include "calibrate/measure/progress.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 class Session {
  public:
@@ -44,4 +44,4 @@ class Session {
   std::unique_ptr<ClockWatch> watch_;
 };
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -8,7 +8,7 @@
 #include "calibrate/cuda/check.h"
 #include "calibrate/cuda/resources.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -122,4 +122,4 @@ Summary time_issue_us(cudaStream_t stream,
   return summarize(samples);
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -8,7 +8,7 @@
 #include "calibrate/measure/statistics.h"
 #include "calibrate/measure/stopping_rule.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 // Issues launch number `i` of the work on `stream`; i chooses the copy of the inputs.
 using Launch = std::function<void(cudaStream_t stream, std::int64_t i)>;
@@ -40,4 +40,4 @@ Summary time_issue_us(cudaStream_t stream,
                       std::int64_t calls,
                       const StoppingRule& rule);
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

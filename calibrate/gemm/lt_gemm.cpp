@@ -5,7 +5,7 @@
 
 #include "calibrate/cuda/check.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 constexpr std::int64_t workspace_bytes = 32LL << 20;
@@ -144,4 +144,4 @@ std::size_t LtGemm::version() {
   return cublasLtGetVersion();
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

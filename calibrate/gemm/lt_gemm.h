@@ -11,7 +11,7 @@
 #include "calibrate/cuda/resources.h"
 #include "calibrate/measure/gemm_design.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 // Throws GpuError unless `status` is CUBLAS_STATUS_SUCCESS.
 void check(cublasStatus_t status,
@@ -65,4 +65,4 @@ class LtGemm {
   DeviceMemory one_;  // scale of fp8 operands
 };
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

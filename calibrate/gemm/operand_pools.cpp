@@ -6,7 +6,7 @@
 #include "calibrate/cuda/kernels.h"
 #include "calibrate/measure/sizes.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 constexpr std::int64_t alignment = 256;  // what cudaMalloc gives, and the heuristic assumes
@@ -52,4 +52,4 @@ std::optional<Operands> OperandPools::place(const GemmShape& shape, std::int64_t
                   .copies = rotation_copies(left + right + out, l2_bytes_, std::min(limit, room))};
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

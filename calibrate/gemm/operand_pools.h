@@ -7,7 +7,7 @@
 #include "calibrate/cuda/resources.h"
 #include "calibrate/measure/gemm_design.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 // Where the copies of one product's matrices lie: copy i is i strides after the first.
 struct Operands {
@@ -39,4 +39,4 @@ class OperandPools {
   DeviceMemory outputs_;
 };
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -1,5 +1,6 @@
 #include "calibrate/host/copies.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
@@ -12,7 +13,7 @@
 #include "calibrate/cuda/timing.h"
 #include "calibrate/measure/sizes.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 constexpr StoppingRule copy_rule{.min_samples = 5,
@@ -71,9 +72,7 @@ void add_host_copies(std::vector<Copy>& list, Buffers& b, std::int64_t bytes) {
   void* device = b.device.get();
   void* pinned = b.pinned.get();
   void* pageable = b.pageable.data();
-  const auto shape = [bytes](const char* host) {
-    return Record{field("bytes", bytes), field("host", host)};
-  };
+  const Record shape{field("bytes", bytes)};
   const auto async = [=](void* to, const void* from) {
     return
         [=] { return time_async(stream, [=](cudaStream_t s) { copy_async(to, from, bytes, s); }); };
@@ -84,16 +83,16 @@ void add_host_copies(std::vector<Copy>& list, Buffers& b, std::int64_t bytes) {
           stream, [=] { copy_async(to, from, bytes, stream); }, bytes);
     };
   };
-  list.push_back({"h2d", shape("pinned"), bytes, async(device, pinned)});
-  list.push_back({"d2h", shape("pinned"), bytes, async(pinned, device)});
-  list.push_back({"loopback", shape("pinned"), bytes, [=] {
+  list.push_back({"h2d", shape, bytes, async(device, pinned)});
+  list.push_back({"d2h", shape, bytes, async(pinned, device)});
+  list.push_back({"loopback", shape, bytes, [=] {
                     return time_async(stream, [=](cudaStream_t s) {
                       copy_async(pinned, device, bytes, s);
                       copy_async(device, pinned, bytes, s);
                     });
                   }});
-  list.push_back({"h2d", shape("pageable"), bytes, blocking(device, pageable)});
-  list.push_back({"d2h", shape("pageable"), bytes, blocking(pageable, device)});
+  list.push_back({"h2d_pageable", shape, bytes, blocking(device, pageable)});
+  list.push_back({"d2h_pageable", shape, bytes, blocking(pageable, device)});
 }
 
 bool add_all(Session& session, const std::vector<Copy>& list) {
@@ -193,15 +192,17 @@ bool measure_copies(Session& session, bool full) {
 }
 
 void add_copy_fits(MeasurementLog& log) {
+  constexpr std::array<std::string_view, 5> ops{
+      "h2d", "d2h", "loopback", "h2d_pageable", "d2h_pageable"};
   struct Line {
     std::vector<double> bytes;
     std::vector<double> seconds;
   };
   std::map<std::string, Line> lines;
   for (const Record& point : log.points()) {
-    const std::string host = text(point, "host");
-    if (host.empty()) continue;
-    Line& line = lines["fit_" + text(point, "op") + "_" + host];
+    const std::string op = text(point, "op");
+    if (std::find(ops.begin(), ops.end(), op) == ops.end()) continue;
+    Line& line = lines["fit_" + op];
     line.bytes.push_back(number(point, "bytes"));
     line.seconds.push_back(number(point, "median_us") * 1e-6);
   }
@@ -215,4 +216,4 @@ void add_copy_fits(MeasurementLog& log) {
   }
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -7,7 +7,7 @@
 #include "calibrate/cuda/resources.h"
 #include "calibrate/cuda/timing.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 // A stream takes about a thousand launches before the host has to wait; a batch stays below.
@@ -140,4 +140,4 @@ bool measure_launch_costs(Session& session) {
   return true;
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

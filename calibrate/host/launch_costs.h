@@ -2,11 +2,11 @@
 #pragma once
 #include "calibrate/cuda/session.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 // Adds the points kernel_issue, kernel_gap, graph_issue, graph_run, event_record_issue,
 // stream_wait_issue, sync_idle and launch_sync (README.md says what each is). False when the time
 // is spent before all are measured.
 bool measure_launch_costs(Session& session);
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

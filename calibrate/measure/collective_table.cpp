@@ -5,7 +5,7 @@
 
 #include "model/errors.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 std::int64_t buffer_elements(BufferSize size, std::int64_t elements, int n) {
   return size == BufferSize::message ? elements : elements / n;
@@ -105,4 +105,4 @@ std::vector<CollectiveKind> parse_collectives(std::string_view list) {
   }
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 enum class CollectiveKind {
   all_reduce,
@@ -96,4 +96,4 @@ std::string join(const std::vector<int>& values);
 // All kinds in a comma-separated list ("all" for each of them); UserError names an unknown one.
 std::vector<CollectiveKind> parse_collectives(std::string_view list);
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -10,7 +10,7 @@
 
 extern char** environ;
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 // "model name : AMD EPYC ..." -> "AMD EPYC ...".
@@ -54,4 +54,4 @@ Record environment_record() {
   return record;
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -2,7 +2,7 @@
 #pragma once
 #include "calibrate/measure/record.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 // Processor, cores and memory. No host name, user or address: files are shared with others.
 Record machine_record();
@@ -10,4 +10,4 @@ Record machine_record();
 // Every variable of this process whose name starts with NCCL_, CUDA_, CUBLAS_ or NVIDIA_, sorted.
 Record environment_record();
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

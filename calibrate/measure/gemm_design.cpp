@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 using Shapes = std::vector<GemmShape>;
@@ -269,4 +269,4 @@ std::vector<GemmShape> gemm_design(bool full) {
   return design;
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -6,7 +6,7 @@
 
 #include "model/dtype.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 // How the row-major operands of y[m,n] = a[m,k] * b[k,n] lie in memory, in cuBLAS' letters:
 // TN: b stored as [n,k]   forward of a linear layer, x[m,k] * w[n,k]^T
@@ -40,4 +40,4 @@ std::int64_t output_bytes(const GemmShape& shape);
 // of ten are bf16, the other formats get one each. The same list every time, on every machine.
 std::vector<GemmShape> gemm_design(bool full);
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

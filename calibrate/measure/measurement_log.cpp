@@ -117,8 +117,13 @@ void MeasurementLog::add(const Point& point) {
   if (!std::isfinite(point.time_us.median) || point.time_us.median <= 0) {
     throw std::logic_error("measured time of " + point.op + " is not positive");
   }
+  const Record record = to_record(point);
+  std::set<std::string> names;
+  for (const Field& entry : record) {
+    if (!names.insert(entry.key).second) throw std::logic_error(point.op + " has two " + entry.key);
+  }
   if (!keys_.insert(key_of(identity_of(point.op, point.shape))).second) return;
-  points_.push_back(to_record(point));
+  points_.push_back(record);
   const auto now = std::chrono::steady_clock::now();
   if (now - written_ < std::chrono::seconds(2) || options_.output.empty()) return;
   write("running");

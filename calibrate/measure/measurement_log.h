@@ -38,7 +38,7 @@ class MeasurementLog {
   bool has(const std::string& op, const Record& shape) const;
 
   // Rewrites the file when the last time is two seconds ago. std::logic_error for a time that is
-  // not finite and positive.
+  // not finite and positive, and for a key that a point has twice ("n" of a product, say).
   void add(const Point& point);
 
   // Last write, with "status": "complete", "budget" or "interrupted"; to standard output without

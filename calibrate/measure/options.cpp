@@ -7,7 +7,7 @@
 
 #include "model/errors.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 template <typename Number>
@@ -153,4 +153,4 @@ std::string help_text(const Tool& tool) {
   return out.str();
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 struct ExtraFlag {
   std::string_view name;   // "--ops"
@@ -44,4 +44,4 @@ std::string extra(const Options& options, std::string_view flag, std::string_vie
 
 std::string help_text(const Tool& tool);
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 Progress::Progress(std::string_view tool) : tool_(tool), on_(::isatty(STDERR_FILENO) == 1) {}
 
@@ -19,4 +19,4 @@ void Progress::show(std::size_t done, std::size_t all, std::string_view what) {
   std::cerr << "\r\x1b[K" << tool_ << ' ' << done << '/' << all << ' ' << what << std::flush;
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

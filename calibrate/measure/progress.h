@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 class Progress {
  public:
@@ -23,4 +23,4 @@ class Progress {
   std::chrono::steady_clock::time_point next_;
 };
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -6,7 +6,7 @@
 
 #include "model/errors.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 int whole_number(std::string_view name, std::string_view text, int least, int most) {
@@ -89,4 +89,4 @@ Environment process_environment() {
   };
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

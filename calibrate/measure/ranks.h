@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 struct RankInfo {
   int rank = 0;
@@ -32,4 +32,4 @@ std::string first_slurm_host(std::string_view list);
 
 Environment process_environment();
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

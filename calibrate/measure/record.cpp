@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 void append_string(std::string& out, std::string_view text) {
@@ -64,4 +64,4 @@ std::string to_json(const Record& record) {
   return out + "}";
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

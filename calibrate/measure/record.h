@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 using FieldValue = std::variant<bool, std::int64_t, double, std::string>;
 
@@ -54,4 +54,4 @@ struct ParsedFile {
 // skipped, nulls left out. Throws UserError "name:line: what is wrong" on anything else.
 ParsedFile parse_measurement(std::string_view text, std::string_view name);
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

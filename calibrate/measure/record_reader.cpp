@@ -6,7 +6,7 @@
 #include "calibrate/measure/record.h"
 #include "model/errors.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 constexpr int max_depth = 64;
@@ -178,4 +178,4 @@ ParsedFile parse_measurement(std::string_view text, std::string_view name) {
   return Reader(text, name).file();
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

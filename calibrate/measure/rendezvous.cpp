@@ -21,7 +21,7 @@
 
 #include "model/errors.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -247,4 +247,4 @@ std::vector<double> Rendezvous::largest(const std::vector<double>& mine) {
   return result;
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -7,7 +7,7 @@
 
 #include "calibrate/measure/ranks.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 class Rendezvous {
  public:
@@ -35,4 +35,4 @@ class Rendezvous {
   std::vector<int> sockets_;  // rank 0: one per other rank, by rank - 1; others: the one to rank 0
 };
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -7,7 +7,7 @@
 
 #include "model/errors.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 volatile std::sig_atomic_t signal_came = 0;
@@ -50,4 +50,4 @@ int run_main(const Tool& tool,
   }
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -2,7 +2,7 @@
 #pragma once
 #include "calibrate/measure/options.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 // Parses the flags, prints the help or the list, or measures. Exit code 0; 2 with one line on
 // stderr for a UserError (bad flag, no GPU, an error of the driver or a library); 70 for anything
@@ -16,4 +16,4 @@ int run_main(const Tool& tool,
 // True once SIGINT or SIGTERM has come: finish the point in hand, write the file, return.
 bool interrupted();
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -7,7 +7,7 @@
 
 #include "model/errors.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 struct SizeUnit {
@@ -59,4 +59,4 @@ std::int64_t rotation_copies(std::int64_t working_set, std::int64_t l2_bytes, st
   return std::clamp<std::int64_t>(needed, 1, std::max<std::int64_t>(limit, 1));
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

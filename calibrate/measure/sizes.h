@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 // first, first*factor, ... up to and including `last` where the ladder meets it.
 // factor >= 2 and 0 < first, or std::logic_error.
@@ -22,4 +22,4 @@ std::string format_size(std::int64_t bytes);
 // turn comes again: more than four times the L2 in all, at least 1, at most `limit`.
 std::int64_t rotation_copies(std::int64_t working_set, std::int64_t l2_bytes, std::int64_t limit);
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 double quantile(std::span<const double> sorted, double p) {
   if (sorted.empty()) throw std::logic_error("quantile of no samples");
@@ -73,4 +73,4 @@ StartupFit fit_startup(std::span<const double> bytes, std::span<const double> se
   return {.startup_s = startup, .bytes_per_s = determinant / (w * wxt - wx * wt)};
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

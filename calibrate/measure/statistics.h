@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 struct Summary {
   double median = 0;
@@ -41,4 +41,4 @@ struct StartupFit {
 // or std::logic_error. A negative intercept is reported as 0 with the slope refitted through zero.
 StartupFit fit_startup(std::span<const double> bytes, std::span<const double> seconds);
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

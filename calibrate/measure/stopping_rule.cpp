@@ -2,7 +2,7 @@
 
 #include "calibrate/measure/statistics.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 StopReason judge(const StoppingRule& rule, std::span<const double> samples, double elapsed_s) {
   const auto n = static_cast<std::int64_t>(samples.size());
@@ -13,4 +13,4 @@ StopReason judge(const StoppingRule& rule, std::span<const double> samples, doub
   return StopReason::keep_going;
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

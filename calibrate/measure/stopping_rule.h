@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 struct StoppingRule {
   std::int64_t min_samples = 5;    // fewer say nothing about the spread
@@ -19,4 +19,4 @@ enum class StopReason { keep_going, spread_reached, samples_exhausted, budget_ex
 // that one slow kernel cannot eat the time of the hundred points after it.
 StopReason judge(const StoppingRule& rule, std::span<const double> samples, double elapsed_s);
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -9,7 +9,7 @@
 #include "calibrate/cuda/kernels.h"
 #include "calibrate/measure/stopping_rule.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -208,4 +208,4 @@ Summary time_collective(World& world,
   return summarize(samples);
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -6,7 +6,7 @@
 #include "calibrate/measure/statistics.h"
 #include "calibrate/nccl/world.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 // Send and receive memory of this process' GPUs, used for every size and subset.
 class CollectiveMemory {
@@ -46,4 +46,4 @@ Summary time_collective(World& world,
                         std::int64_t elements,
                         double budget_s);
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

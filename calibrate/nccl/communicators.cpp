@@ -4,7 +4,7 @@
 
 #include "calibrate/cuda/check.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 void all_to_all(const Member& member, int n, const Buffers& b, std::size_t block) {
@@ -118,4 +118,4 @@ std::string nccl_version() {
          std::to_string(version % 100);
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

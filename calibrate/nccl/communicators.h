@@ -10,7 +10,7 @@
 #include "calibrate/cuda/resources.h"
 #include "calibrate/measure/collective_table.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 // Throws GpuError unless `status` is ncclSuccess; adds NCCL's own last words.
 void check(ncclResult_t status,
@@ -61,4 +61,4 @@ void wait(const Group& group);
 // "2.28.9" of the library that is loaded.
 std::string nccl_version();
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -6,7 +6,7 @@
 #include "calibrate/cuda/check.h"
 #include "calibrate/cuda/device.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 constexpr double patience_s = 120;
@@ -43,4 +43,4 @@ Group World::make_group(const std::vector<int>& members) {
   return join_group(id, n, static_cast<int>(place - members.begin()), devices_.front());
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

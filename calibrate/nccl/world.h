@@ -8,7 +8,7 @@
 #include "calibrate/measure/rendezvous.h"
 #include "calibrate/nccl/communicators.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 class World {
  public:
@@ -33,4 +33,4 @@ class World {
   Rendezvous meeting_;
 };
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -7,7 +7,7 @@
 #include "calibrate/cuda/check.h"
 #include "calibrate/cuda/kernels.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -142,4 +142,4 @@ std::optional<Summary> time_beside(const Work& work,
   return summarize(samples);
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -10,10 +10,11 @@
 #include "calibrate/measure/record.h"
 #include "calibrate/measure/statistics.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 // Something that one or several GPUs do again and again, on streams of its own.
 struct Work {
+  std::string role;  // compute, copy, collective, blocks: what the pair's point is called after
   std::string name;
   std::int64_t bytes = 0;  // of one copy or message; 0 where it says nothing
   std::vector<int> devices;
@@ -32,4 +33,4 @@ std::optional<Summary> time_beside(const Work& work,
                                    const Work& beside,
                                    double beside_us);
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -4,7 +4,7 @@
 #include "calibrate/nccl/communicators.h"
 #include "calibrate/overlap/works.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 // One communicator and one pair of buffers a device for all collectives: they never run together.
@@ -41,7 +41,8 @@ std::vector<Work> collective_works(const std::vector<int>& devices,
        {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::reduce_scatter}) {
     for (const std::int64_t bytes : sizes) {
       const std::int64_t elements = message_elements(bytes, ring->group.n);
-      Work work{.name = std::string(info(kind).name),
+      Work work{.role = "collective",
+                .name = std::string(info(kind).name),
                 .bytes = elements * 4,
                 .devices = devices,
                 .streams = {},
@@ -59,4 +60,4 @@ std::string collective_library() {
   return nccl_version();
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

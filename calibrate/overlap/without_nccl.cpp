@@ -1,6 +1,6 @@
 #include "calibrate/overlap/works.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 std::vector<Work> collective_works(const std::vector<int>&, const std::vector<std::int64_t>&) {
   return {};
@@ -10,4 +10,4 @@ std::string collective_library() {
   return "";
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

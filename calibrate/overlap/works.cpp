@@ -6,7 +6,7 @@
 #include "calibrate/cuda/kernels.h"
 #include "calibrate/gemm/lt_gemm.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 DeviceMemory random_memory(std::int64_t bytes) {
@@ -36,10 +36,15 @@ struct CopyState {
 
 // Makes one `State` a device by `make`, and a launch that runs `once(state)` on each of them.
 template <typename State, typename Make, typename Once>
-Work make_work(
-    const std::vector<int>& devices, std::string name, std::int64_t bytes, Make make, Once once) {
+Work make_work(const std::vector<int>& devices,
+               const char* role,
+               std::string name,
+               std::int64_t bytes,
+               Make make,
+               Once once) {
   auto states = std::make_shared<std::vector<State>>();
-  Work work{.name = std::move(name),
+  Work work{.role = role,
+            .name = std::move(name),
             .bytes = bytes,
             .devices = devices,
             .streams = {},
@@ -75,7 +80,7 @@ Work gemm_work(const std::vector<int>& devices, const std::string& name, const G
     state.out = make_device_memory(output_bytes(shape));
     return state;
   };
-  return make_work<GemmState>(devices, name, 0, make, [](const GemmState& s) {
+  return make_work<GemmState>(devices, "compute", name, 0, make, [](const GemmState& s) {
     s.library.launch(*s.plan, s.left.get(), s.right.get(), s.out.get(), s.stream.get());
   });
 }
@@ -87,7 +92,7 @@ Work memory_work(const std::vector<int>& devices, std::int64_t bytes) {
     state.to = make_device_memory(bytes);
     return state;
   };
-  return make_work<CopyState>(devices, "copy", bytes, make, [bytes](const CopyState& s) {
+  return make_work<CopyState>(devices, "compute", "copy", bytes, make, [bytes](const CopyState& s) {
     launch_copy(s.from.get(), s.to.get(), bytes, s.stream.get());
     check_launch("copy");
   });
@@ -101,7 +106,7 @@ Work few_blocks_work(int device, std::int64_t bytes, int blocks) {
     return state;
   };
   const std::string name = "copy_by_" + std::to_string(blocks) + "_blocks";
-  return make_work<CopyState>({device}, name, bytes, make, [=](const CopyState& s) {
+  return make_work<CopyState>({device}, "blocks", name, bytes, make, [=](const CopyState& s) {
     launch_copy_by_few(s.from.get(), s.to.get(), bytes, blocks, s.stream.get());
     check_launch("copy_by_few");
   });
@@ -115,11 +120,17 @@ Work host_copy_work(int device, HostCopy kind, std::int64_t bytes) {
     return state;
   };
   constexpr std::array<const char*, 3> names{"d2h", "h2d", "loopback"};
-  return make_work<CopyState>(
-      {device}, names[static_cast<std::size_t>(kind)], bytes, make, [=](const CopyState& s) {
-        if (kind != HostCopy::h2d) copy_async(s.host.get(), s.from.get(), bytes, s.stream.get());
-        if (kind != HostCopy::d2h) copy_async(s.from.get(), s.host.get(), bytes, s.stream.get());
-      });
+  return make_work<CopyState>({device},
+                              "copy",
+                              names[static_cast<std::size_t>(kind)],
+                              bytes,
+                              make,
+                              [=](const CopyState& s) {
+                                if (kind != HostCopy::h2d)
+                                  copy_async(s.host.get(), s.from.get(), bytes, s.stream.get());
+                                if (kind != HostCopy::d2h)
+                                  copy_async(s.from.get(), s.host.get(), bytes, s.stream.get());
+                              });
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -6,7 +6,7 @@
 #include "calibrate/measure/gemm_design.h"
 #include "calibrate/overlap/pair.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 // Products of one bf16 shape, on each of the devices.
 Work gemm_work(const std::vector<int>& devices, const std::string& name, const GemmShape& shape);
@@ -30,4 +30,4 @@ std::vector<Work> collective_works(const std::vector<int>& devices,
 // "2.28.9"; empty in programs built without NCCL.
 std::string collective_library();
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -6,7 +6,7 @@
 #include "model/errors.h"
 #include "tests/catch2.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 using Matrix = std::vector<std::vector<float>>;  // one row a rank
@@ -157,4 +157,4 @@ TEST_CASE("members are joined by commas") {
   CHECK(join({}).empty());
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -8,7 +8,7 @@
 
 #include "tests/catch2.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, Dtype, GemmLayout>;
@@ -120,4 +120,4 @@ TEST_CASE("an fp8 product writes bf16, tf32 lies in memory as fp32") {
   CHECK(flops(tf32) == 2.0 * 16 * 32 * 48);
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

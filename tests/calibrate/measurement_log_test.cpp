@@ -60,7 +60,7 @@ MeasurementLog log_of_h200(const TemporaryFile& file, bool resume) {
 
 TEST_CASE("a record is one line of JSON with seven digits and without NaN") {
   const Record record{field("op", "a\"b\\\n"),
-                      field("samples", 3U),
+                      field("n", 3U),
                       field("us", 0.1),
                       field("yes", true),
                       field("bad", std::nan("")),
@@ -144,6 +144,16 @@ TEST_CASE("a time that cannot be is our mistake") {
   CHECK_THROWS_AS(log.add(point(1, std::nan(""))), std::logic_error);
   CHECK_THROWS_AS(log.add(point(1, 0)), std::logic_error);
   CHECK_THROWS_AS(log.add(point(1, std::numeric_limits<double>::infinity())), std::logic_error);
+}
+
+TEST_CASE("a point whose shape has a name of the format's own is our mistake") {
+  const TemporaryFile file("twice");
+  MeasurementLog log = log_of_h200(file, false);
+  Point product = point(1, 1);
+  product.shape.push_back(field("n", 64));
+  CHECK_NOTHROW(log.add(product));
+  product.shape.push_back(field("samples", 64));
+  CHECK_THROWS_AS(log.add(product), std::logic_error);
 }
 
 TEST_CASE("a folder that is not there is the user's error") {

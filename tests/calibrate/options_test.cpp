@@ -7,7 +7,7 @@
 #include "model/errors.h"
 #include "tests/catch2.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 constexpr std::array<ExtraFlag, 2> extras{{{"--ops", "LIST", "which"}, {"--fast", "", "hurry"}}};
@@ -118,4 +118,4 @@ TEST_CASE("copies that take turns exceed four times the L2 where the limit allow
   CHECK_THROWS_AS(rotation_copies(0, l2, 1), std::logic_error);
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -5,7 +5,7 @@
 #include "model/errors.h"
 #include "tests/catch2.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 RankInfo read(std::map<std::string, std::string> variables) {
@@ -111,4 +111,4 @@ TEST_CASE("the first host of a Slurm list is found in all its spellings") {
   CHECK(first_slurm_host("a,gpu[3,5]") == "a");
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

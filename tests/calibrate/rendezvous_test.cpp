@@ -10,7 +10,7 @@
 #include "model/errors.h"
 #include "tests/catch2.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 namespace {
 
 struct Seen {
@@ -82,4 +82,4 @@ TEST_CASE("a process alone meets nobody and agrees with itself") {
   CHECK(alone.largest({3, 4}) == std::vector<double>{3, 4});
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate

@@ -7,7 +7,7 @@
 #include "calibrate/measure/stopping_rule.h"
 #include "tests/catch2.h"
 
-namespace stepsight {
+namespace stepsight::calibrate {
 
 TEST_CASE("median, quartiles and MAD of eight samples are those worked out by hand") {
   // sorted 1 2 3 4 5 6 7 100; positions 3.5, 1.75, 5.25; deviations from 4.5 sorted
@@ -138,4 +138,4 @@ TEST_CASE("a spent budget ends a point, but not before it has its least samples"
   CHECK(judge(rule, samples, 0.1) == StopReason::budget_exhausted);
 }
 
-}  // namespace stepsight
+}  // namespace stepsight::calibrate
