@@ -67,7 +67,7 @@ def replay_times(make, run, bytes_of_set, resident):
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     begin.record(); run(inputs[0]); end.record(); torch.cuda.synchronize()
     once_us = max(begin.elapsed_time(end) * 1e3, 2.0)
-    runs = max(sets, min(64, int(400 / once_us)))
+    runs = max(sets, min(64, int(400 / once_us)), 3)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         for i in range(runs):
@@ -118,7 +118,7 @@ def elementwise_points(elements):
             name = str(dtype).removeprefix("torch.")
             x = lambda d=dtype: randn(n, dtype=d)
             measure("fill", lambda: (x(),), lambda t: t[0].fill_(1.0), 0, n * w, dtype=name, **shape)
-            measure("copy", lambda: (x(), x()), lambda t: t[1].copy_(t[0]), n * w, n * w, dtype=name, **shape)
+            measure("copy", lambda: (x(), x()), lambda t: torch.mul(t[0], 0.5, out=t[1]), n * w, n * w, dtype=name, **shape)
             measure("add", lambda: (x(), x(), x()), lambda t: torch.add(t[0], t[1], out=t[2]), 2 * n * w, n * w, dtype=name, **shape)
         measure("gelu", lambda: (randn(n),), lambda t: F.gelu(t[0]), 2 * n, 2 * n, dtype="bfloat16", **shape)
         measure("gelu_backward", lambda: (randn(n), randn(n)), lambda t: torch.ops.aten.gelu_backward(t[0], t[1]), 4 * n, 2 * n, dtype="bfloat16", **shape)
@@ -178,6 +178,15 @@ def loss_points(shapes):
         measure("nll_loss", lambda: (x(),), lambda t: F.nll_loss(t[0], target), 4 * rows, 4, resident=(False,), **shape)
 
 
+def softmax_points(shapes):
+    for rows, cols in shapes:
+        n = rows * cols
+        shape = {"rows": rows, "cols": cols, "dtype": "bfloat16"}
+        measure("softmax", lambda: (randn(rows, cols),), lambda t: torch.softmax(t[0], 1), 2 * n, 2 * n, **shape)
+        measure("softmax_backward", lambda: (randn(rows, cols), randn(rows, cols)),
+                lambda t: torch.ops.aten._softmax_backward_data(t[0], t[1], 1, torch.bfloat16), 4 * n, 2 * n, **shape)
+
+
 def embedding_points(shapes):
     for tokens, vocab, cols in shapes:
         table = randn(vocab, cols)
@@ -219,22 +228,25 @@ def optimizer_points(sizes):
             steps = [torch.ones((), device="cuda") for _ in range(count)]
             run = lambda _: torch._fused_adamw_(lists[0], lists[1], lists[2], lists[3], [], steps, lr=1e-4, beta1=0.9, beta2=0.95,
                                                 weight_decay=0.1, eps=1e-8, amsgrad=False, maximize=False)
-            measure("adamw", lambda: (), run, 4 * n * w, 3 * n * w, resident=(True,) if n * w * 7 < L2_BYTES else (False,),
-                    rows=count, cols=each, dtype=str(dtype).removeprefix("torch."))
+            where = {"resident": (True,) if n * w * 7 < L2_BYTES else (False,), "rows": count, "cols": each,
+                     "dtype": str(dtype).removeprefix("torch.")}
+            measure("adamw", lambda: (), run, 4 * n * w, 3 * n * w, **where)
+            measure("sgd", lambda: (), lambda _: torch._foreach_add_(lists[0], lists[1], alpha=-1e-4), 2 * n * w, n * w, **where)
             del lists
 
 
 def attention_points(shapes):
-    for batch, heads, kv_heads, seq, head_dim, causal in shapes:
+    for batch, heads, kv_heads, seq, head_dim, causal, dropout in shapes:
         if out_of_time():
             return
         q = lambda: torch.randn(batch, seq, heads, head_dim, device="cuda", dtype=torch.bfloat16).transpose(1, 2).requires_grad_()
         kv = lambda: torch.randn(batch, seq, kv_heads, head_dim, device="cuda", dtype=torch.bfloat16).transpose(1, 2).requires_grad_()
-        call = lambda t: F.scaled_dot_product_attention(t[0], t[1], t[2], is_causal=causal, enable_gqa=kv_heads != heads)
+        call = lambda t: F.scaled_dot_product_attention(t[0], t[1], t[2], is_causal=causal, enable_gqa=kv_heads != heads,
+                                                        dropout_p=0.1 if dropout else 0.0)
         both = lambda t: torch.autograd.grad(call(t), t[:3], t[3])
         make = lambda: (q(), kv(), kv(), torch.randn(batch, seq, heads, head_dim, device="cuda", dtype=torch.bfloat16).transpose(1, 2))
         size = 2 * batch * seq * head_dim * (3 * heads + 2 * kv_heads)
-        shape = {"batch": batch, "heads": heads, "kv_heads": kv_heads, "seq": seq, "head_dim": head_dim, "causal": causal, "dtype": "bfloat16"}
+        shape = {"batch": batch, "heads": heads, "kv_heads": kv_heads, "seq": seq, "head_dim": head_dim, "causal": causal, "dropout": dropout, "dtype": "bfloat16"}
         try:
             forward = replay_times(make, call, size, False)
             whole = replay_times(make, both, 2 * size, False)
@@ -247,6 +259,59 @@ def attention_points(shapes):
             base = statistics.median(forward)
             add_point("attention_backward", [max(s - base, 0.1) for s in whole], **shape)
         torch.cuda.empty_cache()
+
+
+def compiled_points(shapes, losses):
+    """The memory-bound kernels that torch.compile makes of a block and of the loss."""
+    def norm(x, branch, weight, bias):
+        total = x + branch
+        return total, F.layer_norm(total, total.shape[-1:], weight, bias)
+
+    def norm_backward(dy, x, mean, rstd, weight, dres):
+        xhat, wdy = (x.float() - mean) * rstd, dy.float() * weight.float()
+        c1, c2 = (xhat * wdy).mean(-1, keepdim=True), wdy.mean(-1, keepdim=True)
+        dx = ((wdy - c1 * xhat - c2) * rstd + dres.float()).to(dy.dtype)
+        return dx, (dy.float() * xhat).sum(0).to(dy.dtype), dy.float().sum(0).to(dy.dtype)
+
+    def swiglu(x):
+        gate, up = x.chunk(2, dim=1)
+        return F.silu(gate) * up
+
+    def swiglu_backward(dy, x):
+        gate, up = (t.float() for t in x.chunk(2, dim=1))
+        s = torch.sigmoid(gate)
+        d = dy.float()
+        return torch.cat([(d * up * s * (1 + gate * (1 - s))).to(dy.dtype), (d * gate * s).to(dy.dtype)], dim=1)
+
+    def loss(logits):
+        return torch.logsumexp(logits.float(), 1)
+
+    def loss_backward(logits, lse, target):
+        p = torch.exp(logits.float() - lse)
+        hit = torch.arange(logits.shape[1], device="cuda")[None, :] == target
+        return ((p - hit.float()) / logits.shape[0]).to(logits.dtype)
+
+    compiled = {f.__name__: torch.compile(f, dynamic=False) for f in (norm, norm_backward, swiglu, swiglu_backward, loss, loss_backward)}
+    gelu, gelu_backward = torch.compile(F.gelu, dynamic=False), torch.compile(lambda d, x: torch.ops.aten.gelu_backward(d, x), dynamic=False)
+    stat = lambda rows: torch.rand(rows, 1, device="cuda")
+    for rows, cols, ffn in shapes:
+        n, m = rows * cols, rows * ffn
+        shape = {"rows": rows, "cols": cols, "dtype": "bfloat16", "resident": (False,)}
+        wide = {"rows": rows, "cols": ffn, "dtype": "bfloat16", "resident": (False,)}
+        weight = randn(cols)
+        measure("fused_norm", lambda: (randn(rows, cols), randn(rows, cols)), lambda t: compiled["norm"](t[0], t[1], weight, weight), 4 * n, 4 * n, **shape)
+        measure("fused_norm_backward", lambda: (randn(rows, cols), randn(rows, cols), stat(rows), stat(rows), randn(rows, cols)),
+                lambda t: compiled["norm_backward"](t[0], t[1], t[2], t[3], weight, t[4]), 10 * n, 2 * n, **shape)
+        measure("fused_gelu", lambda: (randn(rows, ffn),), lambda t: gelu(t[0]), 2 * m, 2 * m, **wide)
+        measure("fused_gelu_backward", lambda: (randn(rows, ffn), randn(rows, ffn)), lambda t: gelu_backward(t[0], t[1]), 4 * m, 2 * m, **wide)
+        measure("fused_swiglu", lambda: (randn(rows, 2 * ffn),), lambda t: compiled["swiglu"](t[0]), 4 * m, 2 * m, **wide)
+        measure("fused_swiglu_backward", lambda: (randn(rows, ffn), randn(rows, 2 * ffn)), lambda t: compiled["swiglu_backward"](t[0], t[1]), 6 * m, 4 * m, **wide)
+    for rows, cols in losses:
+        n = rows * cols
+        shape = {"rows": rows, "cols": cols, "dtype": "bfloat16", "resident": (False,)}
+        target = torch.randint(0, cols, (rows, 1), device="cuda")
+        measure("fused_loss", lambda: (randn(rows, cols),), lambda t: compiled["loss"](t[0]), 4 * n, 0, **shape)
+        measure("fused_loss_backward", lambda: (randn(rows, cols), stat(rows) + 10), lambda t: compiled["loss_backward"](t[0], t[1], target), 2 * n, 2 * n, **shape)
 
 
 def convolution_points(shapes):
@@ -329,42 +394,95 @@ class Model(torch.nn.Module):
         return F.cross_entropy(logits.float().view(-1, logits.shape[-1]), target.view(-1))
 
 
+PRECISIONS = ("bf16", "amp-bf16", "compile-bf16")
+
+
+def host_step(model, run, optimizer, tokens, amp, accumulate):
+    """Host seconds of forward, backward and optimizer of one step; each phase starts with an idle GPU."""
+    times = []
+
+    def phase(call):
+        torch.cuda.synchronize()
+        begin = time.perf_counter()
+        result = call()
+        times.append(time.perf_counter() - begin)
+        return result
+
+    with torch.autocast("cuda", dtype=torch.bfloat16, enabled=amp):
+        loss = phase(lambda: run(tokens, tokens))
+    phase(loss.backward)
+    if accumulate:
+        return times
+
+    def update():
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+
+    phase(update)
+    return times
+
+
 def host_points(layer_counts, repeats):
     for family in ("gpt", "llama"):
         for layers in layer_counts:
-            for precision in ("bf16", "amp-bf16", "compile-bf16"):
-                if out_of_time() or (precision.startswith("compile") and layers > 12):
+            for precision in PRECISIONS:
+                compiled = precision.startswith("compile")
+                if out_of_time() or (compiled and layers > 12):
                     continue
-                dtype = torch.float32 if precision == "amp-bf16" else torch.bfloat16
-                model = Model(family, layers).to("cuda", dtype)
-                run = torch.compile(model) if precision.startswith("compile") else model
-                optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
-                tokens = torch.randint(0, 512, (1, 64), device="cuda")
-                phases = {"forward": [], "backward": [], "optimizer": []}
-                for i in range(repeats + 4):
-                    torch.cuda.synchronize()
-                    t0 = time.perf_counter()
-                    with torch.autocast("cuda", dtype=torch.bfloat16, enabled=precision == "amp-bf16"):
-                        loss = run(tokens, tokens)
-                    t1 = time.perf_counter()
-                    torch.cuda.synchronize()
-                    t2 = time.perf_counter()
-                    loss.backward()
-                    t3 = time.perf_counter()
-                    torch.cuda.synchronize()
-                    t4 = time.perf_counter()
-                    optimizer.step()
-                    optimizer.zero_grad(set_to_none=True)
-                    t5 = time.perf_counter()
-                    if i >= 4:
-                        for phase, seconds in zip(phases, (t1 - t0, t3 - t2, t5 - t4)):
-                            phases[phase].append(seconds * 1e6)
-                tensors = sum(1 for _ in model.parameters())
-                for phase, samples in phases.items():
-                    add_point("host_" + phase, samples, family=family, layers=layers, precision=precision.removeprefix("compile-"),
-                              compile=precision.startswith("compile"), tensors=tensors)
-                del model, run, optimizer
+                host_phases(family, layers, precision, compiled, repeats)
                 torch.cuda.empty_cache()
+            bucket_phases(family, layers, repeats)
+
+
+def host_phases(family, layers, precision, compiled, repeats):
+    model = Model(family, layers).to("cuda", torch.float32 if precision == "amp-bf16" else torch.bfloat16)
+    run = torch.compile(model) if compiled else model
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+    tokens = torch.randint(0, 512, (1, 64), device="cuda")
+    amp = precision == "amp-bf16"
+    steps = [host_step(model, run, optimizer, tokens, amp, False) for _ in range(repeats + 4)][4:]
+    shape = {"family": family, "layers": layers, "precision": precision.removeprefix("compile-"), "compile": compiled,
+             "tensors": sum(1 for _ in model.parameters())}
+    for phase, samples in zip(("forward", "backward", "optimizer"), zip(*steps)):
+        add_point("host_" + phase, [s * 1e6 for s in samples], **shape)
+    # Gradients that are there already are added to, tensor by tensor.
+    steps = [host_step(model, run, optimizer, tokens, amp, True) for _ in range(repeats + 4)][4:]
+    add_point("host_accumulating_backward", [s[1] * 1e6 for s in steps], **shape)
+
+
+def bucket_phases(family, layers, repeats):
+    """Backward under DistributedDataParallel with one rank: its hooks and its bucket's collectives."""
+    import torch.distributed as dist
+    from torch.nn.parallel import DistributedDataParallel
+    if not dist.is_initialized():
+        os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
+        os.environ.setdefault("MASTER_PORT", "29511")
+        dist.init_process_group("nccl", rank=0, world_size=1)
+    tokens = torch.randint(0, 512, (1, 64), device="cuda")
+    for cap in (25, 0.1):
+        if out_of_time():
+            return
+        model = Model(family, layers).to("cuda", torch.bfloat16)
+        count = [0]
+
+        def counting(state, bucket):
+            count[0] += 1
+            future = torch.futures.Future()
+            future.set_result(bucket.buffer())
+            return future
+
+        counted = DistributedDataParallel(model, bucket_cap_mb=cap)
+        counted.register_comm_hook(None, counting)
+        for _ in range(3):
+            count[0] = 0
+            counted(tokens, tokens).backward()
+        del counted
+        wrapped = DistributedDataParallel(model, bucket_cap_mb=cap)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+        steps = [host_step(model, wrapped, optimizer, tokens, False, False) for _ in range(repeats + 4)][4:]
+        add_point("host_bucketed_backward", [s[1] * 1e6 for s in steps], family=family, layers=layers, precision="bf16",
+                  compile=False, tensors=sum(1 for _ in model.parameters()), buckets=count[0])
+        del wrapped, model, optimizer
 
 
 def nvidia_smi(fields):
@@ -422,11 +540,13 @@ def main():
         lambda: attention_points(ATTENTION[::3] if quick else ATTENTION),
         lambda: norm_points(NORM[::3] if quick else NORM),
         lambda: loss_points(LOSS[::3] if quick else LOSS),
+        lambda: softmax_points(SOFTMAX[::3] if quick else SOFTMAX),
         lambda: elementwise_points(ELEMENTS[::3] if quick else ELEMENTS),
         lambda: strided_points(STRIDED[::2] if quick else STRIDED),
         lambda: optimizer_points(OPTIMIZER[::2] if quick else OPTIMIZER),
         lambda: embedding_points(EMBEDDING[::2] if quick else EMBEDDING),
         lambda: matmul_points(MATMUL[::4] if quick else MATMUL),
+        lambda: compiled_points(COMPILED[:1] if quick else COMPILED, COMPILED_LOSS[:1] if quick else COMPILED_LOSS),
         lambda: convolution_points(CONVOLUTION[::4] if quick else CONVOLUTION),
     ]
     for stage in stages:
@@ -441,16 +561,19 @@ def main():
     return 0
 
 
-ATTENTION = [(b, h, kv, t, d, causal)
+ATTENTION = [(b, h, kv, t, d, True, False)
              for h, kv, d in ((12, 12, 64), (16, 16, 64), (20, 20, 64), (32, 8, 64), (32, 32, 128), (32, 8, 128), (64, 8, 128))
-             for b, t in ((1, 1024), (2, 2048), (8, 1024), (32, 1024), (1, 4096), (4, 4096), (1, 8192), (1, 16384))
-             for causal in (True,) if b * t * h * d <= 2**28] + \
-            [(b, h, h, t, d, False) for h, d in ((12, 64), (16, 64), (16, 128)) for b, t in ((8, 128), (16, 512), (64, 512), (8, 1024), (2, 4096))]
+             for b, t in ((1, 1024), (2, 2048), (8, 1024), (32, 1024), (1, 4096), (4, 2048), (4, 4096), (1, 8192), (1, 16384)) if b * t * h * d <= 2**28] + \
+            [(b, h, h, t, d, False, dropout) for dropout in (False, True) for h, d in ((12, 64), (16, 64), (16, 128))
+             for b, t in ((8, 128), (8, 512), (16, 512), (32, 512), (64, 512), (8, 1024), (2, 4096))]
 NORM = [(rows, cols) for cols in (312, 768, 1024, 1280, 1600, 2048, 4096, 5120, 8192) for rows in (1024, 4096, 8192, 32768) if rows * cols <= 2**28]
-LOSS = [(rows, cols) for cols in (30522, 32000, 50304, 50257, 128256) for rows in (1024, 4096, 8192, 16384) if rows * cols <= 1.2e9]
-ELEMENTS = [2**p for p in (14, 17, 19, 20, 21, 22, 23, 24, 25, 26, 27, 29)]
+LOSS = [(rows, cols) for cols in (30522, 32000, 50304, 50257, 128256) for rows in (1024, 4096, 8192, 16384, 32768) if rows * cols <= 1.7e9]
+ELEMENTS = [2**p for p in range(13, 30)]
 STRIDED = [(rows, cols) for cols in (3072, 8192, 11008, 14336) for rows in (1024, 4096, 8192, 16384)]
 OPTIMIZER = [(1, 2**16), (10, 2**20), (100, 2**12), (100, 2**20), (300, 2**20), (100, 2**23), (30, 2**25)]
+SOFTMAX = [(rows, cols) for cols in (128, 512, 1024, 2048) for rows in (4096, 32768, 196608) if rows * cols <= 2**28]
+COMPILED = [(8192, 768, 3072), (32768, 768, 3072), (8192, 2048, 8192), (4096, 4096, 11008)]
+COMPILED_LOSS = [(8192, 50304), (32768, 50304), (8192, 128256), (4096, 32000)]
 EMBEDDING = [(tokens, vocab, cols) for vocab, cols in ((50304, 768), (32000, 4096), (128256, 2048), (30522, 1024)) for tokens in (1024, 8192, 32768)]
 MATMUL = [(m, n, k) for m in (1024, 4096, 8192, 32768) for n, k in ((768, 768), (3072, 768), (2304, 768), (1280, 5120), (4096, 4096), (11008, 4096),
           (16384, 2048), (50304, 768), (50257, 768), (8192, 8192))] + [(4095, 4095, 4095), (4096, 4096, 4096), (2049, 4096, 4096), (4096, 4098, 4096), (4096, 4100, 4096)]

@@ -85,7 +85,9 @@ SecondsOf<T> attention_formula(const Attention& a, const AttentionParameters<T>&
   const double blocks = row_tiles * static_cast<double>(a.batch * a.heads);
   const double waves = std::max(1.0, blocks / static_cast<double>(multiprocessors));
   const T chain = waves * row_tiles * (a.causal ? 0.5 : 1.0) * p.tile_latency_us * 1e-6;
-  return SecondsOf<T>{p.overhead_us * 1e-6 + smooth_max<T>(flops(a).value / rate, chain)};
+  T busy = smooth_max<T>(flops(a).value / rate, chain);
+  if (a.dropout) busy = busy * p.dropout_slowdown;
+  return SecondsOf<T>{p.overhead_us * 1e-6 + busy};
 }
 
 // Time of a memory-bound pass: start, a cost a row and an element, and its bytes.

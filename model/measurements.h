@@ -42,7 +42,13 @@ struct CollectivePoint {
   std::uint32_t source = 0;
 };
 // Host time of one phase of a whole step of a small model (its kernels do not hold the host up).
-enum class HostPhase : std::uint8_t { forward, backward, optimizer, bucketed_backward };
+enum class HostPhase : std::uint8_t {
+  forward,
+  backward,
+  optimizer,
+  accumulating_backward,
+  bucketed_backward,
+};
 struct HostPoint {
   HostPhase phase = HostPhase::forward;
   ModelShape shape;

@@ -123,8 +123,8 @@ void require_not_negative(std::vector<std::string>& found,
 void head_problems(std::vector<std::string>& found, const ModelShape& s) {
   if (s.heads < 1 || s.hidden < 1) return;
   if (s.head_dim < 1 && s.hidden % s.heads != 0) {
-    found.push_back("heads must divide hidden: " + std::to_string(s.hidden) + " / " +
-                    std::to_string(s.heads) + " leaves " + std::to_string(s.hidden % s.heads));
+    found.emplace_back("heads must divide hidden: " + std::to_string(s.hidden) + " / " +
+                       std::to_string(s.heads) + " leaves " + std::to_string(s.hidden % s.heads));
   } else if (s.head_dim < 1) {
     found.push_back("head_dim must be at least 1, got " + std::to_string(s.head_dim));
   }
@@ -169,13 +169,13 @@ std::vector<std::string> problems(const ModelShape& shape) {
   require_not_negative(found, "token_types", shape.token_types);
   require_not_negative(found, "max_seq", shape.max_seq);
   if (shape.family != Family::bert && shape.mlm_head) {
-    found.push_back("mlm_head belongs to family bert only");
+    found.emplace_back("mlm_head belongs to family bert only");
   }
   if (shape.family != Family::bert && shape.pooler) {
-    found.push_back("pooler belongs to family bert only");
+    found.emplace_back("pooler belongs to family bert only");
   }
   if (!(shape.dropout >= 0 && shape.dropout < 1)) {
-    found.push_back("dropout must be at least 0 and below 1");
+    found.emplace_back("dropout must be at least 0 and below 1");
   }
   // Counts stay exact and far from overflow: 1e15 parameters are a thousand times the largest
   // model.

@@ -37,6 +37,7 @@ struct Attention {
   std::int64_t head_dim = 0;
   bool causal = true;
   bool backward = false;
+  bool dropout = false;
   Dtype dtype = Dtype::bf16;
 };
 

@@ -64,10 +64,11 @@ struct AttentionParameters {
   T overhead_us{};
   T tile_latency_us{};
   T full_mask_gain{};
+  T dropout_slowdown{};
 
   static constexpr auto fields() {
     using A = AttentionParameters;
-    return std::array<ParameterField<A, T>, 6>{{
+    return std::array<ParameterField<A, T>, 7>{{
         {{"peak_TFLOPS", 600, 0.5, 5000, "rate of long sequences with wide heads"}, &A::peak_TFLOPS},
         {{"head_dim_half", 30, 0, 1000, "head width at which the rate is half"}, &A::head_dim_half},
         {{"seq_half", 300, 0, 10000, "sequence length at which the rate is half (masked edges)"},
@@ -77,6 +78,8 @@ struct AttentionParameters {
          &A::tile_latency_us},
         {{"full_mask_gain", 1.0, 0.3, 3, "rate without a causal mask, relative to with"},
          &A::full_mask_gain},
+        {{"dropout_slowdown", 1.5, 1, 10, "time with dropout on the weights, relative to without"},
+         &A::dropout_slowdown},
     }};
   }
 };
@@ -106,6 +109,8 @@ struct HostParameters {
   T forward_us{};
   T backward_us{};
   T cast_us{};
+  T accumulate_us{};
+  T bucket_tensor_us{};
   T compiled_forward_us{};
   T compiled_backward_us{};
   T optimizer_tensor_us{};
@@ -114,10 +119,14 @@ struct HostParameters {
 
   static constexpr auto fields() {
     using H = HostParameters;
-    return std::array<ParameterField<H, T>, 8>{{
+    return std::array<ParameterField<H, T>, 10>{{
         {{"forward_us", 20, 0.1, 500, "issue of one eager operator in forward"}, &H::forward_us},
         {{"backward_us", 20, 0.1, 500, "issue of one operator in backward"}, &H::backward_us},
         {{"cast_us", 8, 0.1, 500, "issue of one cast that autocast inserts"}, &H::cast_us},
+        {{"accumulate_us", 8, 0, 500, "adding a gradient to one that is there, a tensor"},
+         &H::accumulate_us},
+        {{"bucket_tensor_us", 20, 0, 500, "hook and copy of a gradient into its bucket, a tensor"},
+         &H::bucket_tensor_us},
         {{"compiled_forward_us", 10, 0.1, 500, "issue of one kernel of a compiled forward"},
          &H::compiled_forward_us},
         {{"compiled_backward_us", 10, 0.1, 500, "issue of one kernel of a compiled backward"},

@@ -56,7 +56,7 @@ MeasuredSurface::Point surface_point(const Gemm& gemm) {
 MeasuredSurface::Point surface_point(const Attention& attention) {
   return {log2_of(attention.batch * attention.heads), log2_of(attention.seq),
           2 * log2_of(attention.head_dim), 0.25F * log2_of(attention.heads / attention.kv_heads),
-          attention.causal ? 0 : apart};
+          (attention.causal ? 0 : apart) + (attention.dropout ? 2 * apart : 0)};
 }
 
 MeasuredSurface::Point surface_point(const Pass& pass) {

@@ -37,13 +37,14 @@ void StageBuilder::norm(std::string_view label, bool residual) {
              pass(rms ? PassKind::rms_norm_backward : PassKind::layer_norm_backward, h, stream()));
   }
   ready("norm.weight", h);
-  if (!rms) ready("norm.bias", h);
+  if (!rms && shape_.bias) ready("norm.bias", h);
   if (residual && !fused()) backward("residual gradient", pass(PassKind::add, h, stream()));
   save(real(tokens_ * h) * size_of(stream()));  // its input
 }
 
 void StageBuilder::linear(const Linear& layer) {
   const std::int64_t weights = layer.in * layer.out;
+  const std::int64_t rows = rows_of(layer);
   const bool mixed = training_.precision.mixed;
   const bool cast_input = mixed && layer.input == Dtype::fp32;
   piece();
@@ -52,29 +53,34 @@ void StageBuilder::linear(const Linear& layer) {
       forward(layer.label, Pass{PassKind::cast_down, 1, layer.out, compute()});
     }
     forward(layer.label, Pass{PassKind::cast_down, layer.out, layer.in, compute()});
-    if (cast_input && !fused()) forward(layer.label, pass(PassKind::cast_down, layer.in, compute()));
+    if (cast_input && !fused()) {
+      forward(layer.label, Pass{PassKind::cast_down, rows, layer.in, compute()});
+    }
     save(real(weights) * size_of(compute()));  // autocast keeps the cast weight until backward
   }
-  forward(layer.label, Gemm{tokens_, layer.out, layer.in, 1, compute(), Layout::TN});
-  save(real(tokens_ * layer.in) * size_of(compute()));
+  forward(layer.label, Gemm{rows, layer.out, layer.in, 1, compute(), Layout::TN});
+  save(real(rows * layer.in) * size_of(compute()));
   linear_backward(layer, cast_input);
 }
 
 void StageBuilder::linear_backward(const Linear& layer, bool cast_input) {
   const bool mixed = training_.precision.mixed;
+  const std::int64_t rows = rows_of(layer);
   const std::string_view label = layer.label;
-  backward(label, Gemm{tokens_, layer.in, layer.out, 1, compute(), Layout::NN});
-  backward(label, Gemm{layer.out, layer.in, tokens_, 1, compute(), Layout::NT});
+  backward(label, Gemm{rows, layer.in, layer.out, 1, compute(), Layout::NN});
+  backward(label, Gemm{layer.out, layer.in, rows, 1, compute(), Layout::NT});
   if (mixed) backward(label, Pass{PassKind::cast_up, layer.out, layer.in, compute()});
   if (!layer.weight_gradient_pending) ready("weight", layer.in * layer.out);
   if (layer.bias) {
-    backward(label, pass(PassKind::bias_gradient, layer.out, compute()));
+    backward(label, Pass{PassKind::bias_gradient, rows, layer.out, compute()});
     if (mixed && !fused()) backward(label, Pass{PassKind::cast_up, 1, layer.out, compute()});
     ready("bias", layer.out);
   }
-  if (cast_input && !fused()) backward(label, pass(PassKind::cast_up, layer.in, compute()));
+  if (cast_input && !fused()) {
+    backward(label, Pass{PassKind::cast_up, rows, layer.in, compute()});
+  }
   for (int i = 0; i < layer.extra_gradients; ++i) {
-    backward("input gradient", pass(PassKind::add, layer.in, layer.input));
+    backward("input gradient", Pass{PassKind::add, rows, layer.in, layer.input});
   }
 }
 
@@ -91,7 +97,8 @@ void StageBuilder::attention() {
 
 void StageBuilder::fused_attention() {
   Attention a{training_.batch, shape_.heads, shape_.kv_heads,  training_.seq,
-              shape_.head_dim, shape_.family != Family::bert, false, compute()};
+              shape_.head_dim, shape_.family != Family::bert, false, shape_.dropout > 0,
+              compute()};
   forward("attention", a);
   a.backward = true;
   backward("attention", a);
@@ -201,7 +208,8 @@ void StageBuilder::embedding() {
   if (shape_.positions > 0) position_embedding();
   backward("embedding", Pass{PassKind::fill, shape_.vocab, h, type});
   backward("embedding", pass(PassKind::embedding_backward, h, type));
-  if (shape_.tied_head) backward("tied gradient", Pass{PassKind::add, shape_.vocab, h, type});
+  const bool shared = shape_.tied_head && (shape_.family != Family::bert || shape_.mlm_head);
+  if (shared) backward("tied gradient", Pass{PassKind::add, shape_.vocab, h, type});
   ready("embedding.weight", shape_.vocab * h);
 }
 
@@ -241,6 +249,30 @@ void StageBuilder::loss() {
   backward("log-softmax", pass(PassKind::log_softmax_backward, v, Dtype::fp32));
   if (narrow) backward("logits to 16 bit", pass(PassKind::cast_down, v, compute()));
   stage_.peak_bytes += logits * 12;  // log-probabilities, their gradient, the logits' gradient
+}
+
+void StageBuilder::pooler() {
+  const std::int64_t h = shape_.hidden;
+  const std::int64_t sequences = training_.batch;
+  piece();
+  forward("first token", Pass{PassKind::copy, sequences, h, stream()});
+  backward("first token", Pass{PassKind::fill, tokens_, h, stream()});
+  linear({.label = "pooler",
+          .in = h,
+          .out = h,
+          .bias = shape_.bias,
+          .input = stream(),
+          .rows = sequences});
+  piece();
+  forward("pooler tanh", Pass{PassKind::copy, sequences, h, compute()});
+  backward("pooler tanh", Pass{PassKind::add, sequences, h, compute()});
+}
+
+void StageBuilder::sequence_loss() {
+  const Pass pass{PassKind::nll_loss, training_.batch, 2, Dtype::fp32};
+  piece();
+  forward("loss", pass);
+  backward("loss", pass);
 }
 
 StageWork StageBuilder::finish() {

@@ -24,8 +24,8 @@ class StageBuilder {
 
   // `residual`: a branch leaves here, so backward adds its gradient to the residual's.
   void norm(std::string_view label, bool residual);
-  // A linear layer on `rows` rows. `input` is the type in which its input arrives: autocast casts an
-  // fp32 one. `extra_gradients`: gradients of the same input that backward adds to this layer's.
+  // A linear layer. `input` is the type in which its input arrives: autocast casts an fp32 one.
+  // `extra_gradients`: gradients of the same input that backward adds to this layer's.
   struct Linear {
     std::string_view label;
     std::int64_t in = 0;
@@ -34,6 +34,7 @@ class StageBuilder {
     Dtype input = Dtype::bf16;
     int extra_gradients = 0;
     bool weight_gradient_pending = false;  // a tied weight: complete only in another stage
+    std::int64_t rows = 0;                 // 0: one a token
   };
   void linear(const Linear& layer);
   void attention();
@@ -44,6 +45,10 @@ class StageBuilder {
   void residual_add();
   void embedding();
   void loss();
+  // BERT's dense layer on the first token of each sequence, with its tanh.
+  void pooler();
+  // Cross-entropy of a classifier on the pooled token: next to nothing beside the encoder.
+  void sequence_loss();
 
   // Bytes kept for backward beyond what the pieces count themselves.
   void save(double bytes) { stage_.saved_bytes += bytes; }
@@ -63,6 +68,9 @@ class StageBuilder {
   Piece& piece() { return pieces_.emplace_back(); }
   [[nodiscard]] Pass pass(PassKind kind, std::int64_t cols, Dtype type) const {
     return {kind, tokens_, cols, type};
+  }
+  [[nodiscard]] std::int64_t rows_of(const Linear& layer) const {
+    return layer.rows > 0 ? layer.rows : tokens_;
   }
   void linear_backward(const Linear& layer, bool cast_input);
   void fused_attention();

@@ -98,17 +98,24 @@ StageWork embedding(const ModelShape& shape, const Training& training) {
   return b.finish();
 }
 
+// The final norm and the LM head; BERT has a pooler, a masked-language-model head, or both, and
+// without the latter is trained as a classifier of sequences.
 StageWork head(const ModelShape& shape, const Training& training) {
   StageBuilder b(shape, training);
-  if (shape.family != Family::bert) {
-    b.norm("final norm", false);
-  } else if (shape.mlm_head) {
-    b.linear({"head transform", shape.hidden, shape.hidden, true, b.stream(), 0});
+  const bool bert = shape.family == Family::bert;
+  if (!bert) b.norm("final norm", false);
+  if (shape.pooler) b.pooler();
+  if (shape.mlm_head) {
+    b.linear({"head transform", shape.hidden, shape.hidden, shape.bias, b.stream(), 0});
     b.gelu(shape.hidden);
     b.norm("head norm", false);
   }
-  b.linear({"head", shape.hidden, shape.vocab, shape.mlm_head, b.stream(), 0, shape.tied_head});
-  b.loss();
+  if (!bert || shape.mlm_head) {
+    b.linear({"head", shape.hidden, shape.vocab, shape.mlm_head, b.stream(), 0, shape.tied_head});
+    b.loss();
+  } else {
+    b.sequence_loss();
+  }
   return b.finish();
 }
 

@@ -62,6 +62,7 @@ class Builder {
  private:
   std::uint32_t label(std::string_view text, Phase phase, WorkKind kind);
   Timed timed(const Operator& op, Phase phase, double repeats);
+  Timed timed(const Operator& op, Phase phase, double repeats, double issue_us);
   TimedStage timed(const StageWork& stage, double repeats);
   void time_everything();
   void assign_buckets();
@@ -106,11 +107,13 @@ std::uint32_t Builder::label(std::string_view text, Phase phase, WorkKind kind) 
 
 // Costs an operator and books its kernel time `repeats` times a step.
 Timed Builder::timed(const Operator& op, Phase phase, double repeats) {
-  const Cost c = cost(op.work, gpu_);
-  // The hooks that copy a gradient into its bucket run eagerly, whatever the model does.
-  const bool compiled = scenario_.training.compile && phase != Phase::gradient_sync;
   const IssuePhase side = phase == Phase::forward ? IssuePhase::forward : IssuePhase::backward;
-  const double issue_us = gpu_.host.*issue_cost(op.work, side, compiled);
+  return timed(op, phase, repeats,
+               gpu_.host.*issue_cost(op.work, side, scenario_.training.compile));
+}
+
+Timed Builder::timed(const Operator& op, Phase phase, double repeats, double issue_us) {
+  const Cost c = cost(op.work, gpu_);
   const WorkKind kind = phase == Phase::gradient_sync ? WorkKind::sync_copy : kind_of(op.work);
   out_.kernel_seconds[static_cast<std::size_t>(kind)] += repeats * c.time.value;
   out_.host_seconds += repeats * issue_us * 1e-6;
@@ -185,11 +188,12 @@ void Builder::time_everything() {
   for (const std::int64_t elements : ready_elements(work_)) {
     if (training.accumulation > 1) {
       const Operator add{Pass{PassKind::add, 1, elements, type}, "accumulate"};
-      accumulate_.push_back(timed(add, Phase::backward, micro_steps - 1));
+      accumulate_.push_back(
+          timed(add, Phase::backward, micro_steps - 1, gpu_.host.accumulate_us));
     }
     if (syncs_) {
       const Operator copy{Pass{PassKind::copy, 1, elements, type}, "copy into bucket"};
-      copy_.push_back(timed(copy, Phase::gradient_sync, syncs));
+      copy_.push_back(timed(copy, Phase::gradient_sync, syncs, gpu_.host.bucket_tensor_us));
     }
   }
   if (syncs_) assign_buckets();

@@ -42,9 +42,11 @@ HostCounts host_counts(const HostPoint& point) {
       }
       out.count[field_index(&H::step_us)] = 1;
       break;
+    case HostPhase::accumulating_backward:
     case HostPhase::bucketed_backward:
-      // The framework's hooks copy each gradient into its bucket, compiled or not.
-      out.count[field_index(&H::backward_us)] = tensors;
+      out.count[field_index(point.phase == HostPhase::bucketed_backward ? &H::bucket_tensor_us
+                                                                        : &H::accumulate_us)] =
+          tensors;
       out.count[field_index(&H::collective_us)] = static_cast<double>(point.buckets);
       [[fallthrough]];
     case HostPhase::backward:

@@ -155,7 +155,8 @@ void ProfileFit::fit_attention(bool backward) {
   }
   group.shape = [](const AttentionPoint& p) {
     const Attention& a = p.attention;
-    return std::array<std::int64_t, 6>{a.batch, a.heads, a.kv_heads, a.seq, a.head_dim, a.causal ? 1 : 0};
+    return std::array<std::int64_t, 6>{a.batch, a.heads,    a.kv_heads,
+                                       a.seq,   a.head_dim, (a.causal ? 1 : 0) + (a.dropout ? 2 : 0)};
   };
   group.at = [](const AttentionPoint& p) { return surface_point(p.attention); };
   group.solve = [&](const std::vector<AttentionPoint>& points) {

@@ -36,7 +36,7 @@ Solution solve_collective(std::span<const CollectivePoint> points,
 
 // Host time of a phase as counts of issued work times HostParameters, in the order of its fields.
 struct HostCounts {
-  std::array<double, 8> count{};
+  std::array<double, HostParameters<double>::fields().size()> count{};
   double time_us = 0;
 };
 Solution solve_host(std::span<const HostCounts> points, const HostParameters<double>& start);

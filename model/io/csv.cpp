@@ -102,7 +102,7 @@ std::string_view CsvReader::quoted_field() {
 Position CsvReader::position(std::size_t field) const {
   const char* const begin = text_.data();
   const char* const cell = fields_[field].data();
-  const std::less<const char*> before;
+  const std::less<> before;
   if (before(cell, begin) || before(begin + text_.size(), cell)) return {record_line_, 1};
   const std::string_view ahead = text_.substr(0, static_cast<std::size_t>(cell - begin));
   const std::size_t line_end = ahead.rfind('\n');

@@ -13,7 +13,10 @@ struct Position {
   std::uint32_t line = 0;
   std::uint32_t column = 0;
 
-  friend constexpr auto operator<=>(const Position&, const Position&) = default;
+  friend constexpr bool operator==(const Position&, const Position&) = default;
+  friend constexpr bool operator<(const Position& a, const Position& b) {
+    return a.line != b.line ? a.line < b.line : a.column < b.column;
+  }
 };
 
 class ErrorList {

@@ -48,6 +48,7 @@ void read_attention(Table& point, bool backward, std::uint32_t source, Measureme
   a.head_dim = point.require_int("head_dim", 1, largest);
   a.causal = point.require_bool("causal");
   a.backward = backward;
+  a.dropout = point.optional_bool("dropout").value_or(false);
   a.dtype = dtype_of(point);
   out.time_us = time_of(point);
   out.source = source;
@@ -119,10 +120,11 @@ void read_collective(Table& point, CollectiveKind kind, std::uint32_t source, Me
   if (out.ranks > 1) into.collectives.push_back(out);
 }
 
-constexpr std::array<std::pair<std::string_view, HostPhase>, 4> host_ops{{
+constexpr std::array<std::pair<std::string_view, HostPhase>, 5> host_ops{{
     {"host_forward", HostPhase::forward},
     {"host_backward", HostPhase::backward},
     {"host_optimizer", HostPhase::optimizer},
+    {"host_accumulating_backward", HostPhase::accumulating_backward},
     {"host_bucketed_backward", HostPhase::bucketed_backward},
 }};
 
@@ -196,7 +198,7 @@ void read_host_timed_operators(const std::string& file, std::string_view text, s
       if (us < host_timed_floor_us) return;
       Attention a{point.require_int("B", 1, largest), point.require_int("heads", 1, largest),
                   point.require_int("kv", 1, largest), point.require_int("T", 1, largest),
-                  point.require_int("hd", 1, largest), true, backward, Dtype::bf16};
+                  point.require_int("hd", 1, largest), true, backward, false, Dtype::bf16};
       into.attentions.push_back({a, us, source});
     };
     if (op == "sdpa_causal") {

@@ -74,9 +74,9 @@ std::vector<std::string_view> missing_model_keys(Family family, const GivenKeys&
     if (!given.has(key)) missing.push_back(key);
   }
   const bool llama = family == Family::llama;
-  if (llama && !given.has("ffn")) missing.push_back("ffn");
+  if (llama && !given.has("ffn")) missing.emplace_back("ffn");
   const bool length = given.has("positions") || given.has("max_seq") || given.has("rotary");
-  if (!llama && !length) missing.push_back("positions");
+  if (!llama && !length) missing.emplace_back("positions");
   return missing;
 }
 

@@ -64,11 +64,11 @@ class Builder {
       fail(here(), "this integer is too large");
     return put(static_cast<std::int64_t>(value));
   }
-  bool number_float(number_float_t value, const string_t&) { return put(value); }
+  bool number_float(number_float_t value, const string_t& /*text*/) { return put(value); }
   bool string(string_t& value) { return put(std::move(value)); }
-  bool binary(binary_t&) { return put(OtherValue{"binary data"}); }
-  bool start_object(std::size_t) { return open(Members{}); }
-  bool start_array(std::size_t) { return open(Array{}); }
+  bool binary(binary_t& /*value*/) { return put(OtherValue{"binary data"}); }
+  bool start_object(std::size_t /*elements*/) { return open(Members{}); }
+  bool start_array(std::size_t /*elements*/) { return open(Array{}); }
   bool end_array() { return close(); }
 
   bool key(string_t& name) {
@@ -96,7 +96,7 @@ class Builder {
   }
 
   template <typename Exception>
-  bool parse_error(std::size_t offset, const std::string&, const Exception& error) {
+  bool parse_error(std::size_t offset, const std::string& /*token*/, const Exception& error) {
     const std::size_t end = std::min(offset > 0 ? offset - 1 : 0, text_.size());
     Position at{1, 1};
     for (std::size_t i = 0; i < end; ++i) advance(at, text_[i]);

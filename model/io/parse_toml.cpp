@@ -32,7 +32,7 @@ Position position(const toml::source_region& source) {
 // text when it is not closed (the parser then says so).
 std::size_t skip_string(std::string_view text, std::size_t at) {
   const char quote = text[at];
-  const std::string_view triple = quote == '"' ? "\"\"\"" : "'''";
+  const std::string_view triple = quote == '"' ? R"(""")" : "'''";
   const bool multi_line = text.substr(at, 3) == triple;
   const std::string_view close = multi_line ? triple : triple.substr(0, 1);
   for (at += close.size(); at < text.size(); ++at) {

@@ -167,7 +167,8 @@ bool place(const PointRow& p, GpuProfile& gpu, SurfaceSamples& into) {
   if (p.op == "attention" || p.op == "attention_backward") {
     const bool backward = p.op == "attention_backward";
     if (s[2] < 1) return false;
-    const Attention a{s[0], s[1], s[2], s[3], s[4], s[5] != 0, backward, Dtype::bf16};
+    const Attention a{s[0], s[1], s[2], s[3], s[4], (s[5] & 1) != 0, backward, (s[5] & 2) != 0,
+                      Dtype::bf16};
     into.attention[backward ? 1 : 0].push_back({surface_point(a), residual});
     return true;
   }

@@ -1,5 +1,6 @@
 #include "model/io/read_file.h"
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -39,11 +40,11 @@ std::string read_raw(const std::string& path, std::size_t max_bytes, std::string
   const File file(std::fopen(path.c_str(), "rb"));
   if (!file) fail(path, std::string("cannot be read: ") + std::strerror(errno));
   std::string text;
-  char buffer[1 << 16];
+  std::array<char, 1 << 16> buffer{};
   std::size_t got = 0;
-  while ((got = std::fread(buffer, 1, sizeof buffer, file.get())) > 0) {
+  while ((got = std::fread(buffer.data(), 1, buffer.size(), file.get())) > 0) {
     if (text.size() + got > max_bytes) too_large(path, max_bytes, what);
-    text.append(buffer, got);
+    text.append(buffer.data(), got);
   }
   if (std::ferror(file.get()) != 0) fail(path, "could not be read to its end");
   return text;
@@ -58,6 +59,8 @@ struct Inflater {
   ~Inflater() { inflateEnd(&stream); }
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
+  Inflater(Inflater&&) = delete;
+  Inflater& operator=(Inflater&&) = delete;
 };
 
 // Undoes one or more gzip members that stand one after another, as `cat a.gz b.gz` makes them.
@@ -71,15 +74,15 @@ std::string gunzip(const std::string& path,
   stream.next_in = reinterpret_cast<Bytef*>(raw.data());
   stream.avail_in = static_cast<uInt>(raw.size());
   std::string text;
-  char buffer[1 << 16];
+  std::array<char, 1 << 16> buffer{};
   while (true) {
-    stream.next_out = reinterpret_cast<Bytef*>(buffer);
-    stream.avail_out = sizeof buffer;
+    stream.next_out = reinterpret_cast<Bytef*>(buffer.data());
+    stream.avail_out = static_cast<uInt>(buffer.size());
     const int status = inflate(&stream, Z_NO_FLUSH);
     if (status != Z_OK && status != Z_STREAM_END) fail(path, "is a damaged gzip file");
-    const std::size_t got = sizeof buffer - stream.avail_out;
+    const std::size_t got = buffer.size() - stream.avail_out;
     if (text.size() + got > max_bytes) too_large(path, max_bytes, what);
-    text.append(buffer, got);
+    text.append(buffer.data(), got);
     if (status != Z_STREAM_END) continue;
     if (stream.avail_in == 0) return text;
     if (inflateReset(&stream) != Z_OK) fail(path, "is a damaged gzip file");

@@ -54,7 +54,7 @@ void add_value(Entry& entry, const Value& value, const std::string& where, Error
   const std::optional<Setting> setting = read_setting(*entry.key, value, where, errors);
   if (!setting) return;
   if (entry.key->set == nullptr) {
-    const std::string& text = std::get<std::string>(*setting);
+    const auto& text = std::get<std::string>(*setting);
     entry.models.push_back(load_model(*entry.key, text, value.at, entry.flag, errors));
   }
   entry.settings.push_back(*setting);

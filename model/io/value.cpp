@@ -8,12 +8,12 @@ namespace stepsight {
 std::string_view kind_name(const Value& value) {
   struct Names {
     std::string_view operator()(const OtherValue& other) const { return other.what; }
-    std::string_view operator()(bool) const { return "a boolean"; }
-    std::string_view operator()(std::int64_t) const { return "an integer"; }
-    std::string_view operator()(double) const { return "a number"; }
-    std::string_view operator()(const std::string&) const { return "a string"; }
-    std::string_view operator()(const Array&) const { return "an array"; }
-    std::string_view operator()(const Members&) const { return "a table"; }
+    std::string_view operator()(bool /*value*/) const { return "a boolean"; }
+    std::string_view operator()(std::int64_t /*value*/) const { return "an integer"; }
+    std::string_view operator()(double /*value*/) const { return "a number"; }
+    std::string_view operator()(const std::string& /*value*/) const { return "a string"; }
+    std::string_view operator()(const Array& /*value*/) const { return "an array"; }
+    std::string_view operator()(const Members& /*value*/) const { return "a table"; }
   };
   return std::visit(Names{}, value.data);
 }
