@@ -185,7 +185,7 @@ std::vector<std::string> problems(const ModelShape& shape) {
   const double rest = static_cast<double>(shape.hidden) * (2.0 * static_cast<double>(shape.vocab) +
                                                            static_cast<double>(shape.positions));
   if (block * static_cast<double>(shape.layers) + rest > 1e15 || shape.layers > 100000) {
-    found.push_back(
+    found.emplace_back(
         "layers, hidden and vocab make a model of over 1e15 parameters or 100000 layers");
   }
   return found;

@@ -1,8 +1,9 @@
 #include "model/io/runs_csv.h"
 
+#include <cstdio>
 #include <filesystem>
-#include <limits>
 #include <string>
+#include <vector>
 
 #include <unistd.h>
 #include <zlib.h>

@@ -1,10 +1,11 @@
 #include "model/io/scenario_file.h"
 
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <unistd.h>
 

@@ -1,6 +1,7 @@
+#include <algorithm>
 #include <array>
-#include <cmath>
 #include <string>
+#include <vector>
 
 #include "model/io/error_list.h"
 #include "model/io/read_file.h"
