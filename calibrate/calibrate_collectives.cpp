@@ -87,55 +87,65 @@ Point make_point(const CollectiveRow& row,
                       field("wrong", wrong)}};
 }
 
-enum class Step { measured, known, stop };
+// The GPUs or processes that take part, and their memory.
+struct Subset {
+  std::string members;
+  Group group;
+  std::vector<Buffers> buffers;
+};
 
-// One size of one collective; `last_s` becomes what it took. All processes take the same way.
-Step measure_size(Run& run,
-                  const Group& group,
-                  const CollectiveRow& row,
-                  const std::string& members,
-                  const std::vector<Buffers>& buffers,
-                  std::int64_t wanted_bytes,
-                  double& last_s) {
-  const std::int64_t elements = message_elements(wanted_bytes, group.n);
-  const std::int64_t bytes = elements * 4;
-  const Record shape{field("bytes", bytes),
-                     field("ranks", group.n),
-                     field("members", members),
-                     field("dtype", "fp32")};
-  Session* session = run.session.get();
-  const std::string op(row.name);
+enum class Step { measure, known, stop };
+
+// What is to be done with a point: the first process decides, and all of them do it.
+Step next_step(Run& run, const std::string& op, const Record& shape) {
+  const Session* session = run.session.get();
   const bool stop = session != nullptr && !session->go_on();
-  const bool known = session != nullptr && session->log().has(op, shape);
-  const std::vector<double> first_says = run.world.largest({stop ? 1.0 : 0.0, known ? 1.0 : 0.0});
-  if (first_says[0] > 0) return Step::stop;
-  if (first_says[1] > 0) return Step::known;
-  if (session != nullptr) {
-    session->progress().show(
-        session->log().points().size(),
-        run.kinds.size() * run.sizes.size() * gpu_subsets(run.world.size()).size(),
-        op + ' ' + format_size(bytes) + " on " + std::to_string(group.n));
-  }
-  const std::int64_t wrong = count_wrong(run.world, group, row.kind, buffers, elements);
-  const Summary time =
-      time_collective(run.world, group, row.kind, buffers, elements, 0.05 + 3 * last_s);
-  last_s = time.median * 1e-6;
-  if (session != nullptr) {
-    session->log().add(make_point(row, shape, bytes, group.n, time, wrong));
-  }
-  return Step::measured;
+  const bool known = session != nullptr && run.session->log().has(op, shape);
+  const std::vector<double> agreed = run.world.largest({stop ? 1.0 : 0.0, known ? 1.0 : 0.0});
+  if (agreed[0] > 0) return Step::stop;
+  return agreed[1] > 0 ? Step::known : Step::measure;
 }
 
-bool measure_group(Run& run, const std::vector<int>& members, const CollectiveMemory& memory) {
-  const Group group = run.world.make_group(members);
-  const std::vector<Buffers> buffers = memory.buffers(group);
+void show(Run& run, const std::string& what) {
+  if (!run.session) return;
+  const std::size_t subsets = gpu_subsets(run.world.size()).size();
+  run.session->progress().show(
+      run.session->log().points().size(), run.kinds.size() * run.sizes.size() * subsets, what);
+}
+
+// All sizes of one collective, smallest first, until one takes too long. False when to stop.
+bool measure_ladder(Run& run, const Subset& subset, const CollectiveRow& row) {
+  const int n = subset.group.n;
+  const std::string op(row.name);
+  double last_s = 0;
+  for (const std::int64_t wanted : run.sizes) {
+    const std::int64_t elements = message_elements(wanted, n);
+    const std::int64_t bytes = elements * 4;
+    const Record shape{field("bytes", bytes),
+                       field("ranks", n),
+                       field("members", subset.members),
+                       field("dtype", "fp32")};
+    const Step step = next_step(run, op, shape);
+    if (step == Step::stop) return false;
+    if (step == Step::known) continue;
+    show(run, op + ' ' + format_size(bytes) + " on " + std::to_string(n));
+    const std::int64_t wrong =
+        count_wrong(run.world, subset.group, row.kind, subset.buffers, elements);
+    const double budget_s = 0.05 + 3 * last_s;
+    const Summary time =
+        time_collective(run.world, subset.group, row.kind, subset.buffers, elements, budget_s);
+    if (run.session) run.session->log().add(make_point(row, shape, bytes, n, time, wrong));
+    last_s = time.median * 1e-6;
+    if (last_s > run.slowest_s) break;
+  }
+  return true;
+}
+
+bool measure_subset(Run& run, const std::vector<int>& members, const CollectiveMemory& memory) {
+  Subset subset{.members = join(members), .group = run.world.make_group(members), .buffers = {}};
+  subset.buffers = memory.buffers(subset.group);
   for (const CollectiveKind kind : run.kinds) {
-    double last_s = 0;
-    for (const std::int64_t bytes : run.sizes) {
-      const Step step = measure_size(run, group, info(kind), join(members), buffers, bytes, last_s);
-      if (step == Step::stop) return false;
-      if (last_s > run.slowest_s) break;
-    }
+    if (!measure_ladder(run, subset, info(kind))) return false;
   }
   return true;
 }
@@ -176,7 +186,7 @@ void measure(const Tool& self, const Options& options) {
   std::vector<std::vector<int>> subsets = gpu_subsets(world.size());
   std::reverse(subsets.begin(), subsets.end());  // the whole machine matters most
   bool all = true;
-  for (const std::vector<int>& members : subsets) all = all && measure_group(run, members, memory);
+  for (const std::vector<int>& members : subsets) all = all && measure_subset(run, members, memory);
   if (run.session) run.session->finish(all);
 }
 
@@ -184,6 +194,6 @@ void measure(const Tool& self, const Options& options) {
 }  // namespace stepsight::calibrate
 
 int main(int argc, char** argv) {
-  using namespace stepsight::calibrate;
-  return run_main(tool, argc, argv, list, measure);
+  namespace self = stepsight::calibrate;
+  return self::run_main(self::tool, argc, argv, self::list, self::measure);
 }

@@ -56,6 +56,6 @@ void measure(const Tool& self, const Options& options) {
 }  // namespace stepsight::calibrate
 
 int main(int argc, char** argv) {
-  using namespace stepsight::calibrate;
-  return run_main(tool, argc, argv, list, measure);
+  namespace self = stepsight::calibrate;
+  return self::run_main(self::tool, argc, argv, self::list, self::measure);
 }

@@ -17,6 +17,8 @@ class ClockWatch {
   ~ClockWatch();
   ClockWatch(const ClockWatch&) = delete;
   ClockWatch& operator=(const ClockWatch&) = delete;
+  ClockWatch(ClockWatch&&) = delete;
+  ClockWatch& operator=(ClockWatch&&) = delete;
 
   // samples, sm_MHz_min, sm_MHz_median, power_W_max, throttle (all reasons seen). Thread-safe.
   Record seen() const;

@@ -16,6 +16,8 @@ class Nvml {
   ~Nvml();
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
+  Nvml(Nvml&&) = delete;
+  Nvml& operator=(Nvml&&) = delete;
 
   std::string driver_version() const;
 

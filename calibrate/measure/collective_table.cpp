@@ -61,6 +61,7 @@ float expected_value(
 std::vector<std::vector<int>> gpu_subsets(int gpus) {
   const auto first = [](int n) {
     std::vector<int> devices;
+    devices.reserve(static_cast<std::size_t>(n));
     for (int i = 0; i < n; ++i) devices.push_back(i);
     return devices;
   };
@@ -91,9 +92,9 @@ std::vector<CollectiveKind> parse_collectives(std::string_view list) {
   while (true) {
     const std::size_t comma = std::min(list.find(','), list.size());
     const std::string_view word = list.substr(0, comma);
-    const auto row = std::find_if(collective_table.begin(),
-                                  collective_table.end(),
-                                  [word](const CollectiveRow& r) { return r.name == word; });
+    const auto* const row = std::find_if(collective_table.begin(),
+                                         collective_table.end(),
+                                         [word](const CollectiveRow& r) { return r.name == word; });
     if (row == collective_table.end()) {
       throw UserError("--ops: '" + std::string(word) +
                       "' is none of all, all_reduce, all_gather, reduce_scatter, broadcast, "

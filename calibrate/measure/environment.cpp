@@ -8,8 +8,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-extern char** environ;
-
 namespace stepsight::calibrate {
 namespace {
 
@@ -29,8 +27,8 @@ std::string processor_name() {
 Record machine_record() {
   utsname system{};
   ::uname(&system);
-  const double pages = static_cast<double>(::sysconf(_SC_PHYS_PAGES));
-  const double page_bytes = static_cast<double>(::sysconf(_SC_PAGE_SIZE));
+  const auto pages = static_cast<double>(::sysconf(_SC_PHYS_PAGES));
+  const auto page_bytes = static_cast<double>(::sysconf(_SC_PAGE_SIZE));
   return {field("cpu", processor_name()),
           field("cpu_threads", std::thread::hardware_concurrency()),
           field("memory_GB", pages * page_bytes / 1e9),

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <iterator>
 #include <stdexcept>
+#include <utility>
 
 #include "model/errors.h"
 
@@ -63,9 +64,9 @@ Record to_record(const Point& point) {
   return record;
 }
 
-MeasurementLog::MeasurementLog(const Tool& tool, const Options& options, std::string gpu)
+MeasurementLog::MeasurementLog(const Tool& tool, Options options, std::string gpu)
     : tool_(tool.name),
-      options_(options),
+      options_(std::move(options)),
       gpu_(std::move(gpu)),
       started_(utc_now()),
       written_(std::chrono::steady_clock::now()) {
@@ -152,7 +153,7 @@ std::string MeasurementLog::text(const std::string& status) const {
   return out + "\n]}\n";
 }
 
-void MeasurementLog::write(const std::string& status) {
+void MeasurementLog::write(const std::string& status) const {
   const std::string temporary = options_.output + ".tmp";
   std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
   file << text(status);

@@ -27,7 +27,7 @@ class MeasurementLog {
  public:
   // With --resume reads the points of an existing file; UserError when that file is of another tool
   // or another GPU (`gpu`), whose points must not be mixed with these.
-  MeasurementLog(const Tool& tool, const Options& options, std::string gpu);
+  MeasurementLog(const Tool& tool, Options options, std::string gpu);
 
   // A value of the outermost object ("driver", "method"); replaces one of the same key.
   void set_top(const Field& entry);
@@ -52,7 +52,7 @@ class MeasurementLog {
 
  private:
   void read_earlier();
-  void write(const std::string& status);
+  void write(const std::string& status) const;
 
   std::string tool_;
   Options options_;

@@ -13,6 +13,8 @@ class Progress {
   ~Progress();  // clears the line
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
+  Progress(Progress&&) = delete;
+  Progress& operator=(Progress&&) = delete;
 
   // "calibrate_gemm 17/250 m=512 n=768 k=768"; drawn at most ten times a second.
   void show(std::size_t done, std::size_t all, std::string_view what);

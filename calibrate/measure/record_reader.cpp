@@ -161,7 +161,8 @@ class Reader {
   }
 
   [[noreturn]] void fail(const std::string& what) const {
-    const auto end = text_.begin() + static_cast<std::ptrdiff_t>(std::min(at_, text_.size()));
+    const auto* const end =
+        text_.begin() + static_cast<std::ptrdiff_t>(std::min(at_, text_.size()));
     const auto line = 1 + std::count(text_.begin(), end, '\n');
     throw UserError(std::string(name_) + ":" + std::to_string(line) + ": " + what +
                     " (not a measurement file?)");

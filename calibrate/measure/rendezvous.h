@@ -19,6 +19,8 @@ class Rendezvous {
   ~Rendezvous();
   Rendezvous(const Rendezvous&) = delete;
   Rendezvous& operator=(const Rendezvous&) = delete;
+  Rendezvous(Rendezvous&&) = delete;
+  Rendezvous& operator=(Rendezvous&&) = delete;
 
   // Rank 0's bytes, on every rank.
   std::string broadcast(std::string_view from_rank_0);

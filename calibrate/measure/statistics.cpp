@@ -52,7 +52,11 @@ double relative_spread(const Summary& summary) {
 
 StartupFit fit_startup(std::span<const double> bytes, std::span<const double> seconds) {
   // Weighted normal equations of t = a + b x with w = 1 / t^2.
-  double w = 0, wx = 0, wxx = 0, wt = 0, wxt = 0;
+  double w = 0;
+  double wx = 0;
+  double wxx = 0;
+  double wt = 0;
+  double wxt = 0;
   if (bytes.size() != seconds.size()) throw std::logic_error("fit_startup: sizes differ");
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const double t = seconds[i];
