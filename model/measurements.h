@@ -57,6 +57,14 @@ struct HostPoint {
   double time_us = 0;
   std::uint32_t source = 0;
 };
+// A sustained mix of work: what it did a second, what it drew, and at which clock.
+struct PowerPoint {
+  double flop_per_s = 0;
+  double bytes_per_s = 0;
+  double clock = 1;  // of the highest
+  double power_W = 0;
+  std::uint32_t source = 0;
+};
 // Rate of a victim under an aggressor, relative to alone.
 enum class OverlapPair : std::uint8_t {
   compute_under_collective,
@@ -79,6 +87,7 @@ struct Measurements {
   std::vector<CollectivePoint> collectives;
   std::vector<HostPoint> hosts;
   std::vector<OverlapPoint> overlaps;
+  std::vector<PowerPoint> powers;
   std::vector<std::string> skipped;  // "file: 12 points of op 'conv' are not used"
 };
 

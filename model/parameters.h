@@ -178,6 +178,28 @@ struct OverlapParameters {
   }
 };
 
+// What the card draws. Energies are at the highest clock; they fall with the clock because the voltage
+// does.
+template <typename T>
+struct PowerParameters {
+  T static_W{};
+  T flop_pJ{};
+  T byte_pJ{};
+  T clock_exponent{};
+
+  static constexpr auto fields() {
+    using P = PowerParameters;
+    return std::array<ParameterField<P, T>, 4>{{
+        {{"static_W", 120, 1, 2000, "at the highest clock with nothing to do"}, &P::static_W},
+        {{"flop_pJ", 0.6, 0.001, 1000, "a bf16 FLOP of a product; other formats as their peak rates"},
+         &P::flop_pJ},
+        {{"byte_pJ", 60, 0, 10000, "a byte to or from global memory"}, &P::byte_pJ},
+        {{"clock_exponent", 1.5, 0, 4, "energy of a FLOP goes with the clock to this power"},
+         &P::clock_exponent},
+    }};
+  }
+};
+
 // A collective on one link, one group size: latency, bandwidth, and a ramp between the two.
 template <typename T>
 struct CollectiveParameters {

@@ -79,6 +79,7 @@ std::vector<NamedParameter> named_parameters(GpuProfile& gpu) {
   append(out, "copy.host_to_device", gpu.host_to_device);
   append(out, "copy.device_to_host", gpu.device_to_host);
   append(out, "overlap", gpu.overlap);
+  append(out, "power", gpu.power);
   return out;
 }
 

@@ -40,6 +40,7 @@ struct GpuProfile {
   double memory_bytes = 0;
   double l2_bytes = 0;
   double hbm_TBps = 0;                   // vendor's figure
+  double power_W = 0;                    // the card's limit; 0 = not known, never reached
   std::array<double, dtypes.size()> vendor_TFLOPS{};  // dense, for MFU; 0 = not offered
 
   std::array<GemmParameters<double>, dtypes.size()> gemm{};
@@ -52,6 +53,7 @@ struct GpuProfile {
   CopyParameters<double> host_to_device{};
   CopyParameters<double> device_to_host{};
   OverlapParameters<double> overlap{};
+  PowerParameters<double> power{};
   std::vector<CollectiveCurve> collectives;
 
   std::vector<ParameterRecord> records;

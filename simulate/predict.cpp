@@ -127,6 +127,7 @@ Prediction predict(const Scenario& scenario, const GpuProfile& gpu) {
   out.message_bytes = step.message_bytes;
   out.buckets = step.buckets;
   out.host_s = step.host_seconds;
+  out.clock = step.clock;
   out.host_bound = step.host_seconds > 0.98 * out.step.value;
   double kernels = 0;
   for (std::size_t i = 0; i < step.kernel_seconds.size(); ++i) {

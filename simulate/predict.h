@@ -46,6 +46,7 @@ struct Prediction {
   std::uint32_t buckets = 0;
   double host_s = 0;          // issue time of a step
   double gpu_busy_s = 0;      // kernels of a step
+  double clock = 1;           // of the highest, where the power limit lowers it
   bool host_bound = false;    // the host's issue, not the GPU, sets the step's length
   double unmeasured_share = 0;  // of kernel and link time that no measured point is near
   std::vector<std::pair<WorkKind, double>> breakdown;  // kernel seconds at full rate

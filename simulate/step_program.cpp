@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "model/host_issue.h"
+#include "model/power.h"
 #include "simulate/gradient_buckets.h"
 
 namespace stepsight {
@@ -65,6 +66,8 @@ class Builder {
   Timed timed(const Operator& op, Phase phase, double repeats, double issue_us);
   TimedStage timed(const StageWork& stage, double repeats);
   void time_everything();
+  void book_energy(const Work& work, double repeats);
+  void lower_clock();
   void assign_buckets();
 
   TaskId compute(const Timed& op);
@@ -84,6 +87,7 @@ class Builder {
   bool syncs_ = false;
 
   StepProgram out_;
+  StepEnergy energy_;
   ProgramBuilder tasks_;
   TimedStage embedding_, block_, head_;
   Timed step_start_, optimizer_;
@@ -118,9 +122,50 @@ Timed Builder::timed(const Operator& op, Phase phase, double repeats, double iss
   out_.kernel_seconds[static_cast<std::size_t>(kind)] += repeats * c.time.value;
   out_.host_seconds += repeats * issue_us * 1e-6;
   if (!c.measured) out_.unmeasured_seconds += repeats * c.time.value;
+  book_energy(op.work, repeats);
   return {to_picoseconds(c.time),
           to_picoseconds(Seconds{issue_us * 1e-6}),
           label(op.label, phase, kind)};
+}
+
+// FLOP, counted in bf16's energy, and bytes of the step.
+void Builder::book_energy(const Work& work, double repeats) {
+  if (const auto* gemm = std::get_if<Gemm>(&work)) {
+    energy_.flop += repeats * flops(*gemm).value * energy_of_flop(gpu_, gemm->dtype);
+    energy_.bytes += repeats * bytes(*gemm).value;
+  } else if (const auto* attention = std::get_if<Attention>(&work)) {
+    energy_.flop += repeats * flops(*attention).value * energy_of_flop(gpu_, attention->dtype);
+  } else {
+    energy_.bytes += repeats * bytes(std::get<Pass>(work)).value;
+  }
+}
+
+// A step that would draw more than the card's limit runs at a lower clock; products and attention
+// slow with it, memory does not.
+void Builder::lower_clock() {
+  auto& seconds = out_.kernel_seconds;
+  double& gemm = seconds[static_cast<std::size_t>(WorkKind::gemm)];
+  double& attention = seconds[static_cast<std::size_t>(WorkKind::attention)];
+  energy_.clocked_s = gemm + attention;
+  energy_.other_s = seconds[static_cast<std::size_t>(WorkKind::memory)] +
+                    seconds[static_cast<std::size_t>(WorkKind::optimizer)] +
+                    seconds[static_cast<std::size_t>(WorkKind::sync_copy)];
+  energy_.least_s = out_.host_seconds;
+  out_.clock = clock_under_limit(energy_, gpu_);
+  if (out_.clock >= 1) return;
+  const auto slow = [&](std::vector<Timed>& list) {
+    for (Timed& t : list) {
+      const WorkKind kind = out_.labels[t.label].kind;
+      if (kind != WorkKind::gemm && kind != WorkKind::attention) continue;
+      t.kernel = static_cast<Picoseconds>(static_cast<double>(t.kernel) / out_.clock);
+    }
+  };
+  for (TimedStage* stage : {&embedding_, &block_, &head_}) {
+    slow(stage->forward);
+    slow(stage->backward);
+  }
+  gemm /= out_.clock;
+  attention /= out_.clock;
 }
 
 TimedStage Builder::timed(const StageWork& stage, double repeats) {
@@ -209,6 +254,8 @@ void Builder::time_everything() {
                  label("step", Phase::forward, WorkKind::memory)};
   out_.kernel_seconds[static_cast<std::size_t>(WorkKind::optimizer)] += update.value;
   out_.host_seconds += issue.value + gpu_.host.step_us * 1e-6;
+  for (const Operator& op : work_.optimizer) book_energy(op.work, 1);
+  lower_clock();
 }
 
 TaskId Builder::compute(const Timed& op) {

@@ -37,6 +37,7 @@ struct StepProgram {
   std::vector<TaskId> step_end;
   std::vector<TaskId> step_begin;          // first compute task of each step
   std::array<double, 6> kernel_seconds{};  // by WorkKind, of one step, each at full rate
+  double clock = 1;                 // of the highest, where the power limit lowers it
   double host_seconds = 0;                 // issue time of one step
   double unmeasured_seconds = 0;           // kernels whose shape is far from every measured point
   double message_bytes = 0;                // all buckets of one step together

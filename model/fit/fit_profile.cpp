@@ -6,6 +6,7 @@
 #include "model/errors.h"
 #include "model/fit/fit_group.h"
 #include "model/fit/fit_host.h"
+#include "model/power.h"
 
 namespace stepsight {
 
@@ -35,6 +36,7 @@ class ProfileFit {
     p.memory_bytes = gpu.memory_bytes;
     p.l2_bytes = gpu.l2_bytes;
     p.hbm_TBps = gpu.hbm_TBps;
+    p.power_W = gpu.power_W;
     p.vendor_TFLOPS = gpu.vendor_TFLOPS;
     p.sources = m.sources;
   }
@@ -56,6 +58,7 @@ class ProfileFit {
   void fit_copies(bool to_device);
   void fit_host();
   void fit_overlap();
+  void fit_power();
   void fit_collectives();
 
   const Measurements& m_;
@@ -300,6 +303,26 @@ void ProfileFit::fit_overlap() {
   }
 }
 
+void ProfileFit::fit_power() {
+  PowerParameters<double>& power = out_.profile.power;
+  power = class_values<PowerParameters>();
+  const auto fields = static_cast<std::size_t>(PowerParameters<double>::fields().size());
+  if (m_.powers.size() < fields) {
+    record("power", power, nullptr, 0, "class value");
+    return;
+  }
+  const Solution solution = solve_power(m_.powers, power);
+  power = unpacked<PowerParameters>(solution.values);
+  std::vector<double> errors;
+  for (const PowerPoint& p : m_.powers) {
+    errors.push_back(
+        std::abs(power_formula(p.flop_per_s, p.bytes_per_s, p.clock, power) / p.power_W - 1));
+  }
+  const int count = static_cast<int>(m_.powers.size());
+  out_.profile.quality.push_back({"power", count, 0, median(errors), 0, 0});
+  record("power", power, &solution, count, sources_of(m_.powers));
+}
+
 void ProfileFit::fit_collectives() {
   std::map<std::pair<CollectiveKind, std::int64_t>, std::vector<CollectivePoint>> curves;
   for (const CollectivePoint& p : m_.collectives) {
@@ -352,6 +375,7 @@ FittedProfile ProfileFit::fit() {
   fit_copies(true);
   fit_copies(false);
   fit_overlap();
+  fit_power();
   fit_collectives();
   return std::move(out_);
 }

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "model/power.h"
+
 namespace stepsight {
 
 namespace {
@@ -59,7 +61,13 @@ void deviations(ceres::Problem& problem, Solution& out, double variance) {
   }
 }
 
-// `formula_of(point)` gives a callable from Parameters<T> to SecondsOf<T>'s value in us.
+template <typename Point>
+double measured(const Point& point) {
+  return point.time_us;
+}
+double measured(const PowerPoint& point) { return point.power_W; }
+
+// `formula_of(point)` gives a callable from Parameters<T> to what was measured, in its unit.
 template <template <typename> typename Parameters, typename Point, typename FormulaOf>
 Solution solve(std::span<const Point> points, const Parameters<double>& start,
                FormulaOf formula_of) {
@@ -74,7 +82,7 @@ Solution solve(std::span<const Point> points, const Parameters<double>& start,
     using Residual = LogResidual<Parameters, decltype(formula)>;
     problem.AddResidualBlock(
         new ceres::AutoDiffCostFunction<Residual, 1, count>(
-            new Residual{formula, std::log(point.time_us)}),
+            new Residual{formula, std::log(measured(point))}),
         new ceres::HuberLoss(0.15), out.values.data());
   }
   std::size_t i = 0;
@@ -131,6 +139,14 @@ Solution solve_passes(std::span<const PassPoint> points, const PassParameters<do
 Solution solve_copies(std::span<const CopyPoint> points, const CopyParameters<double>& start) {
   return solve<CopyParameters>(points, start, [](const CopyPoint& point) {
     return [bytes = point.bytes](const auto& p) { return copy_formula(bytes, p).value * 1e6; };
+  });
+}
+
+Solution solve_power(std::span<const PowerPoint> points, const PowerParameters<double>& start) {
+  return solve<PowerParameters>(points, start, [](const PowerPoint& point) {
+    return [point](const auto& p) {
+      return power_formula(point.flop_per_s, point.bytes_per_s, point.clock, p);
+    };
   });
 }
 

@@ -105,6 +105,17 @@ void read_overlap(Table& point, OverlapPair pair, std::uint32_t source, Measurem
   into.overlaps.push_back({pair, point.require_number("rate", 0.01, 1.5), source});
 }
 
+void read_power(Table& point, std::uint32_t source, Measurements& into) {
+  PowerPoint out;
+  out.flop_per_s = point.require_number("flop_per_s", 0, 1e18);
+  out.bytes_per_s = point.require_number("bytes_per_s", 0, 1e16);
+  out.power_W = point.require_number("power_W", 0.1, 1e5);
+  const double most = point.require_number("sm_max_MHz", 1, 1e5);
+  out.clock = point.require_number("sm_MHz", 1, 1e5) / most;
+  out.source = source;
+  into.powers.push_back(out);
+}
+
 void read_copy(Table& point, bool to_device, std::uint32_t source, Measurements& into) {
   const double bytes = point.require_number("bytes", 1, 1e15);
   into.copies.push_back({to_device, bytes, time_of(point), source});
@@ -143,6 +154,7 @@ bool read_point(Table& point, std::string_view op, std::uint32_t source, Measure
   for (const auto& [name, pair] : overlap_ops) {
     if (op == name) return read_overlap(point, pair, source, into), true;
   }
+  if (op == "power") return read_power(point, source, into), true;
   if (op == "gemm") return read_gemm(point, source, into), true;
   if (op == "attention") return read_attention(point, false, source, into), true;
   if (op == "attention_backward") return read_attention(point, true, source, into), true;

@@ -27,7 +27,7 @@ void read_figures(Table& table, GpuProfile& gpu) {
   gpu.memory_bytes = table.require_number("memory_GB", 0.1, 1e5) * 1e9;
   gpu.l2_bytes = table.require_number("l2_MB", 0, 1e5) * 1e6;
   gpu.hbm_TBps = table.require_number("hbm_TBps", 0.001, 1000);
-  table.optional_number("power_W", 1, 100000);
+  gpu.power_W = table.optional_number("power_W", 1, 100000).value_or(0);
   Table rates = table.sub_table("dense_TFLOPS");
   for (const DtypeInfo& type : dtypes) {
     gpu.vendor_TFLOPS[static_cast<std::size_t>(type.dtype)] =
@@ -312,6 +312,7 @@ std::string profile_text(const GpuProfile& profile) {
   out += fmt::format("multiprocessors = {}\nmemory_GB = {}\nl2_MB = {}\nhbm_TBps = {}\n",
                      profile.multiprocessors, number(profile.memory_bytes / 1e9),
                      number(profile.l2_bytes / 1e6), number(profile.hbm_TBps));
+  if (profile.power_W > 0) out += fmt::format("power_W = {}\n", number(profile.power_W));
   out += "\n[gpu.dense_TFLOPS]\n";
   for (const DtypeInfo& type : dtypes) {
     const double rate = profile.vendor_TFLOPS[static_cast<std::size_t>(type.dtype)];
