@@ -1,5 +1,7 @@
 #include "model/fit/fit_host.h"
 
+#include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "model/host_issue.h"
@@ -60,6 +62,51 @@ HostCounts host_counts(const HostPoint& point) {
       break;
   }
   return out;
+}
+
+HostSolution solve_host_machines(std::span<const HostPoint> points,
+                                 const HostParameters<double>& start) {
+  std::vector<HostCounts> counts;
+  for (const HostPoint& p : points) counts.push_back(host_counts(p));
+  HostSolution out;
+  for (const HostPoint& p : points) out.factors[p.source] = 1;
+  // Factors and costs in turn; a handful of rounds settles both.
+  constexpr int rounds = 6;
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<HostCounts> level = counts;
+    for (std::size_t i = 0; i < level.size(); ++i) level[i].time_us /= out.factors[points[i].source];
+    out.solution = solve_host(level, start);
+    const HostParameters<double> host = host_parameters(out.solution);
+    std::map<std::uint32_t, std::pair<double, int>> logs;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      auto& [sum, n] = logs[points[i].source];
+      sum += std::log(counts[i].time_us / host_time_us(counts[i], host));
+      ++n;
+    }
+    double mean = 0;
+    for (const auto& [source, log] : logs) mean += log.first / log.second;
+    mean /= static_cast<double>(logs.size());
+    for (const auto& [source, log] : logs) {
+      out.factors[source] = std::exp(log.first / log.second - mean);
+    }
+  }
+  double spread = 0;
+  for (const auto& [source, factor] : out.factors) spread += std::pow(std::log(factor), 2);
+  spread = std::sqrt(spread / static_cast<double>(std::max<std::size_t>(out.factors.size() - 1, 1)));
+  for (std::size_t i = 0; i < out.solution.values.size(); ++i) {
+    out.solution.deviations[i] =
+        std::hypot(out.solution.deviations[i], spread * out.solution.values[i]);
+  }
+  return out;
+}
+
+HostParameters<double> host_parameters(const Solution& solution) {
+  HostParameters<double> host;
+  std::size_t i = 0;
+  for (const auto& field : HostParameters<double>::fields()) {
+    host.*field.member = solution.values[i++];
+  }
+  return host;
 }
 
 double host_time_us(const HostCounts& counts, const HostParameters<double>& host) {

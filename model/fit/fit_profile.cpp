@@ -249,21 +249,25 @@ void ProfileFit::fit_host() {
     record("host", host, nullptr, 0, "class value");
     return;
   }
-  std::vector<HostCounts> fitted;
-  std::vector<HostCounts> kept;
+  std::vector<HostPoint> fitted;
+  std::vector<HostPoint> kept;
   for (const HostPoint& p : m_.hosts) {
-    // Whole depths are held out, not phases of one.
-    (held_out({p.shape.layers, static_cast<std::int64_t>(p.shape.family), p.training.compile, 0, 0, 0})
-         ? kept
-         : fitted)
-        .push_back(host_counts(p));
+    // Whole models are held out, not phases of one.
+    const auto family = static_cast<std::int64_t>(p.shape.family);
+    (held_out({p.shape.layers, family, p.training.compile, 0, 0, 0}) ? kept : fitted).push_back(p);
   }
   if (fitted.empty()) std::swap(fitted, kept);
-  const Solution solution = solve_host(fitted, host);
-  host = unpacked<HostParameters>(solution.values);
-  const auto errors = [&](const std::vector<HostCounts>& points) {
+  const HostSolution machines = solve_host_machines(fitted, host);
+  const Solution& solution = machines.solution;
+  host = host_parameters(solution);
+  const auto errors = [&](const std::vector<HostPoint>& points) {
     std::vector<double> out;
-    for (const HostCounts& c : points) out.push_back(std::abs(host_time_us(c, host) / c.time_us - 1));
+    for (const HostPoint& p : points) {
+      const auto factor = machines.factors.find(p.source);
+      const double machine = factor == machines.factors.end() ? 1 : factor->second;
+      const HostCounts c = host_counts(p);
+      out.push_back(std::abs(machine * host_time_us(c, host) / c.time_us - 1));
+    }
     return out;
   };
   FitQuality q{"host", static_cast<int>(fitted.size()), static_cast<int>(kept.size()),
