@@ -27,9 +27,12 @@ struct Tile {
   double rows, cols;
 };
 
-// The tiles that libraries choose from, largest first.
+// The tiles that libraries choose from.
 inline constexpr Tile gemm_tiles[] = {{256, 128}, {192, 192}, {128, 256}, {192, 128}, {128, 128},
                                       {128, 64},  {64, 128},  {64, 64}};
+inline constexpr double largest_tile = 192 * 192;
+// A product is split along k only into parts of at least this depth.
+inline constexpr double shallowest_part = 256;
 
 // Time of a product on `multiprocessors` of them.
 //   waves     tiles / multiprocessors, a part wave rounded up by wave_weight
@@ -37,7 +40,8 @@ inline constexpr Tile gemm_tiles[] = {{256, 128}, {192, 192}, {128, 256}, {192, 
 //             of a tile falling with its area; a product with few tiles may split k
 //   memory    bytes / bandwidth
 // The library picks the best tile; so does this. Tile and wave quantisation as in NVIDIA's Matrix
-// Multiplication Background guide.
+// Multiplication Background guide. Among shapes of one alignment the time never falls as a size
+// grows, and it is never below flops / peak nor bytes / bandwidth.
 template <typename T>
 SecondsOf<T> gemm_formula(const Gemm& gemm, const GemmParameters<T>& p, int multiprocessors) {
   using std::max;
@@ -51,13 +55,14 @@ SecondsOf<T> gemm_formula(const Gemm& gemm, const GemmParameters<T>& p, int mult
   for (const Tile& tile : gemm_tiles) {
     const double tiles = std::ceil(m / tile.rows) * std::ceil(n / tile.cols) *
                          static_cast<double>(gemm.batch);
-    const T efficiency = pow(T(tile.rows * tile.cols / 32768.0), p.small_tile_loss);
+    const T efficiency = pow(T(tile.rows * tile.cols / largest_tile), p.small_tile_loss);
     for (double split = 1; split <= 8; split *= 2) {
-      if (split > 1 && (tiles * split > 1.5 * sms || k / split < 256)) break;
+      if (split > 1 && (tiles * split > 1.5 * sms || k <= shallowest_part)) break;
       const double waves = tiles * split / sms;
       const T rounded = max(1.0, waves) * (1.0 - p.wave_weight) + std::ceil(waves) * p.wave_weight;
       // Splitting costs a pass over the parts.
-      const T depth = k / split + p.ramp_k * (split > 1 ? 2.0 : 1.0);
+      const double part = split > 1 ? std::max(k / split, shallowest_part) : k;
+      const T depth = part + p.ramp_k * (split > 1 ? 2.0 : 1.0);
       const T time = rounded * (2 * tile.rows * tile.cols) * depth / (rate * efficiency);
       if (time < best) best = time;
     }
