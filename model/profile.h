@@ -36,6 +36,7 @@ struct FitQuality {
 struct GpuProfile {
   std::string name;
   std::string title;
+  std::string driver_name;  // as the driver calls the card; empty where not known
   int multiprocessors = 0;
   double memory_bytes = 0;
   double l2_bytes = 0;

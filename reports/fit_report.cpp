@@ -10,12 +10,17 @@ std::string fit_report_text(const GpuProfile& profile, const Measurements& measu
   std::string out = fmt::format("{} ({})\n", profile.title, profile.name);
   const auto& bf16 = profile.gemm[static_cast<std::size_t>(Dtype::bf16)];
   const double vendor = profile.vendor_TFLOPS[static_cast<std::size_t>(Dtype::bf16)];
-  out += fmt::format("  bf16 products  {:.0f} TFLOP/s of the vendor's {:.0f} ({})\n", bf16.peak_TFLOPS,
-                     vendor, format_percent(vendor > 0 ? bf16.peak_TFLOPS / vendor : 0, 0));
+  const auto of_vendor = [](double value, double figure, const char* unit) {
+    return figure > 0 ? fmt::format(" of the vendor's {:.3g} {} ({})", figure, unit,
+                                    format_percent(value / figure, 0))
+                      : std::string();
+  };
+  out += fmt::format("  bf16 products  {:.0f} TFLOP/s{}\n", bf16.peak_TFLOPS,
+                     of_vendor(bf16.peak_TFLOPS, vendor, "TFLOP/s"));
   const Pass large{PassKind::copy, 1, std::int64_t{1} << 29, Dtype::bf16};
   const double copy = bytes(large).value / cost(large, profile).time.value / 1e12;
-  out += fmt::format("  memory copy    {:.2f} TB/s of the vendor's {:.2f}, read plus written\n\n", copy,
-                     profile.hbm_TBps);
+  out += fmt::format("  memory copy    {:.2f} TB/s{}, read plus written\n\n", copy,
+                     of_vendor(copy, profile.hbm_TBps, "TB/s"));
 
   TextTable table;
   table.columns = {{"group", Align::left}, {"fitted"}, {"formula"}, {"held out"}, {"median"}, {"p90"}};
@@ -28,7 +33,7 @@ std::string fit_report_text(const GpuProfile& profile, const Measurements& measu
   }
   out += table.text();
   out += "\nformula: median error of the formula alone on the points it was fitted to.\n"
-         "median, p90: error of formula and measured points on shapes that were held out.\n";
+         "median, p90: error of formula and measured points on shapes that were held out (products: of over 10 us).\n";
   std::string unmeasured;
   std::string last;
   for (const ParameterRecord& r : profile.records) {

@@ -33,6 +33,7 @@ struct GroupInput {
   std::string op;
   std::string type;
   std::vector<Point> points;
+  double judged_from_us = 0;  // shorter points are fitted, but say nothing about steps
   std::function<std::array<std::int64_t, 6>(const Point&)> shape;
   std::function<MeasuredSurface::Point(const Point&)> at;
   std::function<Solution(const std::vector<Point>&)> solve;
@@ -75,6 +76,7 @@ std::vector<double> errors_of(const GroupInput<Point>& group, const std::vector<
                               const std::vector<double>& values, const MeasuredSurface& surface) {
   std::vector<double> out;
   for (const Point& p : points) {
+    if (p.time_us < group.judged_from_us) continue;
     const double predicted =
         group.formula_us(p, values) * std::exp(surface.at(group.at(p)).log_residual);
     out.push_back(std::abs(predicted / p.time_us - 1));

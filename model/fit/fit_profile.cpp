@@ -98,6 +98,7 @@ void ProfileFit::fit_gemms() {
     GroupInput<GemmPoint> group;
     group.name = "gemm." + std::string(type.name);
     group.op = "gemm";
+    group.judged_from_us = 10;
     group.type = type.name;
     for (const GemmPoint& p : m_.gemms) {
       if (p.gemm.dtype == type.dtype) group.points.push_back(p);

@@ -23,10 +23,11 @@ constexpr std::string_view collective_prefix = "collective.";
 
 void read_figures(Table& table, GpuProfile& gpu) {
   gpu.title = table.require_string("title");
+  gpu.driver_name = table.optional_string("driver_name").value_or("");
   gpu.multiprocessors = static_cast<int>(table.require_int("multiprocessors", 1, 10000));
   gpu.memory_bytes = table.require_number("memory_GB", 0.1, 1e5) * 1e9;
   gpu.l2_bytes = table.require_number("l2_MB", 0, 1e5) * 1e6;
-  gpu.hbm_TBps = table.require_number("hbm_TBps", 0.001, 1000);
+  gpu.hbm_TBps = table.require_number("hbm_TBps", 0, 1000);
   gpu.power_W = table.optional_number("power_W", 1, 100000).value_or(0);
   Table rates = table.sub_table("dense_TFLOPS");
   for (const DtypeInfo& type : dtypes) {
