@@ -148,7 +148,7 @@ void calibrate(const CalibrateFlags& flags) {
   }
   const GpuProfile figures = figures_of(machines.front(), flags.gpu);
   const std::string link = flags.link.empty() ? "measured" : flags.link;
-  FittedProfile fitted = fit_profile(figures, measurements, {link});
+  const FittedProfile fitted = fit_profile(figures, measurements, {link, std::nullopt});
   const std::string name = flags.output.empty() ? figures.name + ".toml" : flags.output;
   const std::string stem = name.ends_with(".toml") ? name.substr(0, name.size() - 5) : name;
   write_file_atomically(stem + ".points.csv", points_text(fitted.points));

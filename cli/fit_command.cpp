@@ -18,12 +18,15 @@ struct FitFlags {
   std::string gpu;
   std::string link;
   std::string output;
+  std::string reference;
 };
 
 void fit(const FitFlags& flags) {
   Measurements measurements;
   for (const std::string& file : flags.files) read_measurements(file, measurements);
-  const FittedProfile fitted = fit_profile(read_gpu(flags.gpu), measurements, {flags.link});
+  FitOptions options{flags.link, std::nullopt};
+  if (!flags.reference.empty()) options.reference = read_profile(flags.reference);
+  const FittedProfile fitted = fit_profile(read_gpu(flags.gpu), measurements, options);
   if (!flags.output.empty()) {
     std::string points = flags.output;
     if (points.ends_with(".toml")) points.resize(points.size() - 5);
@@ -43,6 +46,8 @@ void add_fit_command(CLI::App& app, int& /*exit_code*/) {
   command->add_option("--gpu", flags->gpu, "card whose vendor's figures to start from (show gpus)")
       ->required();
   command->add_option("--link", flags->link, "name of the link that collective sweeps were made on");
+  command->add_option("--class-from", flags->reference,
+                      "measured profile whose utilisation stands in for what these files lack");
   command->add_option("-o,--output", flags->output, "profile to write (NAME.toml and NAME.points.csv)");
   command->footer(
       "Example:\n"

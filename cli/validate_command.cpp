@@ -34,7 +34,10 @@ class Profiles {
     const auto known = profiles_.find(name);
     if (known != profiles_.end()) return known->second ? &*known->second : nullptr;
     std::optional<GpuProfile> profile;
-    if (builtin_file("profiles/" + name + ".toml")) profile = read_profile(name);
+    if (find_named_file_if_any("profiles", name, ".toml") ||
+        find_named_file_if_any("gpus", name, ".toml")) {
+      profile = read_profile(name);
+    }
     auto& kept = profiles_[name] = std::move(profile);
     return kept ? &*kept : nullptr;
   }

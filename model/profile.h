@@ -41,6 +41,7 @@ struct GpuProfile {
   double memory_bytes = 0;
   double l2_bytes = 0;
   double hbm_TBps = 0;                   // vendor's figure
+  double pcie_GBps = 0;                  // one direction, vendor's figure; 0 = not known
   double power_W = 0;                    // the card's limit; 0 = not known, never reached
   std::array<double, dtypes.size()> vendor_TFLOPS{};  // dense, for MFU; 0 = not offered
 

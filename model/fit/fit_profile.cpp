@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "model/class_profile.h"
 #include "model/errors.h"
 #include "model/fit/fit_group.h"
 #include "model/fit/fit_host.h"
@@ -11,8 +12,6 @@
 namespace stepsight {
 
 namespace {
-
-constexpr double class_value_spread = 0.3;  // of a value that nobody measured on this card
 
 std::size_t index(Dtype type) { return static_cast<std::size_t>(type); }
 
@@ -29,6 +28,16 @@ class ProfileFit {
  public:
   ProfileFit(const GpuProfile& gpu, const Measurements& m, const FitOptions& options)
       : m_(m), options_(options) {
+    if (options.reference) {
+      class_ = class_profile(gpu, *options.reference);
+      class_source_ = class_.sources.front();
+    } else {
+      class_.attention.fill(class_values<AttentionParameters>());
+      class_.host = class_values<HostParameters>();
+      class_.host_to_device = class_.device_to_host = class_values<CopyParameters>();
+      class_.overlap = class_values<OverlapParameters>();
+      class_.power = class_values<PowerParameters>();
+    }
     GpuProfile& p = out_.profile;
     p.name = gpu.name;
     p.title = gpu.title;
@@ -37,6 +46,8 @@ class ProfileFit {
     p.l2_bytes = gpu.l2_bytes;
     p.hbm_TBps = gpu.hbm_TBps;
     p.power_W = gpu.power_W;
+    p.pcie_GBps = gpu.pcie_GBps;
+    p.driver_name = gpu.driver_name;
     p.vendor_TFLOPS = gpu.vendor_TFLOPS;
     p.sources = m.sources;
   }
@@ -63,6 +74,8 @@ class ProfileFit {
 
   const Measurements& m_;
   const FitOptions& options_;
+  GpuProfile class_;  // what stands in for what was not measured
+  std::string class_source_ = "class value";
   FittedProfile out_;
 };
 
@@ -130,6 +143,12 @@ void ProfileFit::fit_gemms() {
 
 // A number format that was not measured: bf16's utilisation of the vendor's peak rate.
 void ProfileFit::class_gemm(Dtype type) {
+  if (options_.reference) {
+    out_.profile.gemm[index(type)] = class_.gemm[index(type)];
+    record("gemm." + std::string(info(type).name), class_.gemm[index(type)], nullptr, 0,
+           class_source_);
+    return;
+  }
   GemmParameters<double> p = out_.profile.gemm_points[index(Dtype::bf16)].empty()
                                  ? class_values<GemmParameters>()
                                  : out_.profile.gemm[index(Dtype::bf16)];
@@ -153,8 +172,8 @@ void ProfileFit::fit_attention(bool backward) {
   const std::size_t side = backward ? 1 : 0;
   const int sms = out_.profile.multiprocessors;
   if (group.points.empty()) {
-    out_.profile.attention[side] = class_values<AttentionParameters>();
-    record(group.name, out_.profile.attention[side], nullptr, 0, "class value");
+    out_.profile.attention[side] = class_.attention[side];
+    record(group.name, out_.profile.attention[side], nullptr, 0, class_source_);
     return;
   }
   group.shape = [](const AttentionPoint& p) {
@@ -220,6 +239,11 @@ void ProfileFit::class_pass(const PassInfo& row) {
   const auto add = static_cast<std::size_t>(PassKind::add);
   const bool known = !out_.profile.pass_points[add].empty();
   PassParameters<double>& p = out_.profile.pass[static_cast<std::size_t>(row.kind)];
+  if (options_.reference) {
+    p = class_.pass[static_cast<std::size_t>(row.kind)];
+    record("pass." + std::string(row.name), p, nullptr, 0, class_source_);
+    return;
+  }
   p = known ? out_.profile.pass[add] : class_values<PassParameters>();
   record("pass." + std::string(row.name), p, nullptr, 0,
          known ? "class value: as pass.add" : "class value");
@@ -233,9 +257,9 @@ void ProfileFit::fit_copies(bool to_device) {
   CopyParameters<double>& into =
       to_device ? out_.profile.host_to_device : out_.profile.device_to_host;
   const std::string name = to_device ? "copy.host_to_device" : "copy.device_to_host";
-  into = class_values<CopyParameters>();
+  into = to_device ? class_.host_to_device : class_.device_to_host;
   if (points.size() < 2) {
-    record(name, into, nullptr, 0, "class value");
+    record(name, into, nullptr, 0, class_source_);
     return;
   }
   const Solution solution = solve_copies(points, into);
@@ -245,9 +269,9 @@ void ProfileFit::fit_copies(bool to_device) {
 
 void ProfileFit::fit_host() {
   HostParameters<double>& host = out_.profile.host;
-  host = class_values<HostParameters>();
+  host = class_.host;
   if (m_.hosts.empty()) {
-    record("host", host, nullptr, 0, "class value");
+    record("host", host, nullptr, 0, class_source_);
     return;
   }
   std::vector<HostPoint> fitted;
@@ -283,7 +307,7 @@ void ProfileFit::fit_host() {
 
 void ProfileFit::fit_overlap() {
   OverlapParameters<double>& overlap = out_.profile.overlap;
-  overlap = class_values<OverlapParameters>();
+  overlap = class_.overlap;
   // The pairs are in the order of the fields.
   std::size_t pair = 0;
   for (const auto& field : OverlapParameters<double>::fields()) {
@@ -296,7 +320,7 @@ void ProfileFit::fit_overlap() {
     }
     ++pair;
     ParameterRecord r{"overlap." + std::string(field.info.name), overlap.*field.member, 0.05, 0,
-                      "class value"};
+                      class_source_};
     if (!rates.empty()) {
       r.value = std::clamp(median(rates), field.info.lower, field.info.upper);
       r.sd = (percentile(rates, 0.84) - percentile(rates, 0.16)) / 2;
@@ -310,10 +334,10 @@ void ProfileFit::fit_overlap() {
 
 void ProfileFit::fit_power() {
   PowerParameters<double>& power = out_.profile.power;
-  power = class_values<PowerParameters>();
+  power = class_.power;
   const auto fields = static_cast<std::size_t>(PowerParameters<double>::fields().size());
   if (m_.powers.size() < fields) {
-    record("power", power, nullptr, 0, "class value");
+    record("power", power, nullptr, 0, class_source_);
     return;
   }
   const Solution solution = solve_power(m_.powers, power);

@@ -4,6 +4,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ namespace stepsight {
 
 struct FitOptions {
   std::string link;  // name of the link that collective points were measured on
+  // A measured card whose utilisation stands in for what was not measured on this one.
+  std::optional<GpuProfile> reference;
 };
 
 struct FittedProfile {

@@ -53,17 +53,6 @@ void add_names_on_disk(const fs::path& folder,
   }
 }
 
-std::vector<std::string> known_names(std::string_view folder, std::string_view extension) {
-  std::vector<std::string> names;
-  for (const std::string_view name : builtin_names(folder)) {
-    if (builtin_file(file_path(folder, name, extension))) names.emplace_back(name);
-  }
-  for (const fs::path& data : data_folders()) add_names_on_disk(data / folder, extension, names);
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  return names;
-}
-
 [[noreturn]] void fail_unknown(std::string_view folder,
                                std::string_view name,
                                std::string_view extension) {
@@ -107,15 +96,33 @@ std::vector<std::string_view> builtin_names(std::string_view folder) {
   return names;
 }
 
-NamedFile find_named_file(std::string_view folder,
-                          std::string_view name,
-                          std::string_view extension) {
+std::vector<std::string> known_names(std::string_view folder, std::string_view extension) {
+  std::vector<std::string> names;
+  for (const std::string_view name : builtin_names(folder)) {
+    if (builtin_file(file_path(folder, name, extension))) names.emplace_back(name);
+  }
+  for (const fs::path& data : data_folders()) add_names_on_disk(data / folder, extension, names);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+std::optional<NamedFile> find_named_file_if_any(std::string_view folder,
+                                                std::string_view name,
+                                                std::string_view extension) {
   if (readable_thing(fs::path(name))) return read(fs::path(name));
   const std::string path = file_path(folder, name, extension);
   for (const fs::path& data : data_folders()) {
     if (readable_thing(data / path)) return read(data / path);
   }
   if (const auto text = builtin_file(path)) return {"built-in:" + path, std::string(*text)};
+  return std::nullopt;
+}
+
+NamedFile find_named_file(std::string_view folder,
+                          std::string_view name,
+                          std::string_view extension) {
+  if (auto file = find_named_file_if_any(folder, name, extension)) return *std::move(file);
   fail_unknown(folder, name, extension);
 }
 

@@ -32,4 +32,12 @@ NamedFile find_named_file(std::string_view folder,
                           std::string_view name,
                           std::string_view extension);
 
+// The same, but nothing where no such file exists.
+std::optional<NamedFile> find_named_file_if_any(std::string_view folder,
+                                                std::string_view name,
+                                                std::string_view extension);
+
+// Every name that find_named_file() knows in a folder, built in or on disk, in alphabetical order.
+std::vector<std::string> known_names(std::string_view folder, std::string_view extension);
+
 }  // namespace stepsight

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 
+#include "model/class_profile.h"
 #include "model/errors.h"
 #include "model/io/builtin.h"
 #include "model/io/csv.h"
@@ -29,6 +30,7 @@ void read_figures(Table& table, GpuProfile& gpu) {
   gpu.l2_bytes = table.require_number("l2_MB", 0, 1e5) * 1e6;
   gpu.hbm_TBps = table.require_number("hbm_TBps", 0, 1000);
   gpu.power_W = table.optional_number("power_W", 1, 100000).value_or(0);
+  gpu.pcie_GBps = table.optional_number("pcie_GBps", 0.01, 10000).value_or(0);
   Table rates = table.sub_table("dense_TFLOPS");
   for (const DtypeInfo& type : dtypes) {
     gpu.vendor_TFLOPS[static_cast<std::size_t>(type.dtype)] =
@@ -263,6 +265,9 @@ std::string quoted(const std::string& text) {
   return out + "\"";
 }
 
+// The card whose utilisation stands in for cards that nobody measured.
+constexpr std::string_view reference_card = "h200-sxm";
+
 }  // namespace
 
 GpuProfile read_gpu(const std::string& name) {
@@ -279,7 +284,11 @@ GpuProfile read_gpu(const std::string& name) {
 }
 
 GpuProfile read_profile(const std::string& name) {
-  const NamedFile file = find_named_file("profiles", name, ".toml");
+  const auto fitted = find_named_file_if_any("profiles", name, ".toml");
+  if (!fitted && find_named_file_if_any("gpus", name, ".toml")) {
+    return class_profile(read_gpu(name), read_profile(std::string(reference_card)));
+  }
+  const NamedFile file = fitted ? *fitted : find_named_file("profiles", name, ".toml");
   const Value root = parse_toml(file.path, file.text);
   ErrorList errors(file.path);
   Table table(root, errors);
@@ -313,6 +322,7 @@ std::string profile_text(const GpuProfile& profile) {
   out += fmt::format("multiprocessors = {}\nmemory_GB = {}\nl2_MB = {}\nhbm_TBps = {}\n",
                      profile.multiprocessors, number(profile.memory_bytes / 1e9),
                      number(profile.l2_bytes / 1e6), number(profile.hbm_TBps));
+  if (profile.pcie_GBps > 0) out += fmt::format("pcie_GBps = {}\n", number(profile.pcie_GBps));
   if (profile.power_W > 0) out += fmt::format("power_W = {}\n", number(profile.power_W));
   out += "\n[gpu.dense_TFLOPS]\n";
   for (const DtypeInfo& type : dtypes) {

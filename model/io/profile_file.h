@@ -15,8 +15,9 @@ namespace stepsight {
 // The vendor's figures of a card by name or path. UserError with every mistake.
 GpuProfile read_gpu(const std::string& name);
 
-// A fitted profile by name or path. Every parameter must be there, within its bounds. UserError with
-// every mistake of the file, or the nearest known names.
+// A fitted profile by name or path; for a card that has only vendor's figures, its class profile
+// (model/class_profile.h). Every parameter must be there, within its bounds. UserError with every
+// mistake of the file, or the nearest known names.
 GpuProfile read_profile(const std::string& name);
 
 // The two files' texts. Numbers are written so that they read back to the same double.

@@ -1,0 +1,87 @@
+#include "model/class_profile.h"
+
+#include <string>
+
+namespace stepsight {
+
+namespace {
+
+double rate(const GpuProfile& gpu, Dtype type) {
+  return gpu.vendor_TFLOPS[static_cast<std::size_t>(type)];
+}
+
+// The rate at which a card computes in a format: offered, or emulated in fp32.
+double rate_or_fp32(const GpuProfile& gpu, Dtype type) {
+  const double own = rate(gpu, type);
+  return own > 0 ? own : rate(gpu, Dtype::fp32);
+}
+
+double ratio(double own, double reference) { return own > 0 && reference > 0 ? own / reference : 1; }
+
+// Attention runs in whichever 16-bit format the card's tensor cores know.
+double narrow_rate(const GpuProfile& gpu) {
+  const double bf16 = rate(gpu, Dtype::bf16);
+  return bf16 > 0 ? bf16 : rate_or_fp32(gpu, Dtype::fp16);
+}
+
+void scale_products(GpuProfile& out, const GpuProfile& reference) {
+  const double memory = ratio(out.hbm_TBps, reference.hbm_TBps);
+  for (const DtypeInfo& type : dtypes) {
+    GemmParameters<double>& p = out.gemm[static_cast<std::size_t>(type.dtype)];
+    p = reference.gemm[static_cast<std::size_t>(type.dtype)];
+    p.peak_TFLOPS *= ratio(rate_or_fp32(out, type.dtype), rate_or_fp32(reference, type.dtype));
+    p.bandwidth_TBps *= memory;
+  }
+  const double tensor = ratio(narrow_rate(out), narrow_rate(reference));
+  const double share = ratio(out.multiprocessors, reference.multiprocessors);
+  for (std::size_t side = 0; side < 2; ++side) {
+    out.attention[side] = reference.attention[side];
+    out.attention[side].peak_TFLOPS *= tensor;
+    out.attention[side].tile_latency_us *= share / tensor;
+  }
+}
+
+void scale_passes(GpuProfile& out, const GpuProfile& reference) {
+  const double memory = ratio(out.hbm_TBps, reference.hbm_TBps);
+  const double instructions = ratio(rate(out, Dtype::fp32), rate(reference, Dtype::fp32));
+  for (const PassInfo& row : passes) {
+    PassParameters<double>& p = out.pass[static_cast<std::size_t>(row.kind)];
+    p = reference.pass[static_cast<std::size_t>(row.kind)];
+    p.bandwidth_TBps *= memory;
+    p.row_ns /= instructions;
+    p.element_ps /= instructions;
+  }
+}
+
+// A card is built so that its products just about reach its power limit.
+void scale_power(GpuProfile& out, const GpuProfile& reference) {
+  const double watts = ratio(out.power_W, reference.power_W);
+  out.power = reference.power;
+  out.power.static_W *= watts;
+  out.power.flop_pJ *= watts / ratio(narrow_rate(out), narrow_rate(reference));
+  out.power.byte_pJ *= watts / ratio(out.hbm_TBps, reference.hbm_TBps);
+}
+
+}  // namespace
+
+GpuProfile class_profile(const GpuProfile& figures, const GpuProfile& reference) {
+  GpuProfile out = figures;
+  scale_products(out, reference);
+  scale_passes(out, reference);
+  scale_power(out, reference);
+  out.host = reference.host;
+  out.overlap = reference.overlap;
+  out.host_to_device = reference.host_to_device;
+  out.device_to_host = reference.device_to_host;
+  const double pcie = ratio(out.pcie_GBps, reference.pcie_GBps);
+  out.host_to_device.bandwidth_GBps *= pcie;
+  out.device_to_host.bandwidth_GBps *= pcie;
+  const std::string source = "class value: utilisation of the vendor's figures as " + reference.name;
+  for (const NamedParameter& p : named_parameters(out)) {
+    out.records.push_back({p.name, *p.value, class_value_spread * *p.value, 0, source});
+  }
+  out.sources = {source};
+  return out;
+}
+
+}  // namespace stepsight
