@@ -14,13 +14,17 @@ namespace stepsight {
 
 struct GpuProfile;
 
-// A smooth maximum of non-negative times: (a^4 + b^4)^(1/4), at most 19 % above the larger.
+// A smooth maximum of non-negative times: (a^4 + b^4)^(1/4), at most 19 % above the larger. Its
+// derivatives are finite at (0, 0), too.
 template <typename T>
 T smooth_max(const T& a, const T& b) {
   using std::sqrt;
-  const T a2 = a * a;
-  const T b2 = b * b;
-  return sqrt(sqrt(a2 * a2 + b2 * b2));
+  const T& larger = a < b ? b : a;
+  const T& smaller = a < b ? a : b;
+  if (!(larger > 0.0)) return larger;
+  const T ratio = smaller / larger;
+  const T squared = ratio * ratio;
+  return larger * sqrt(sqrt(1.0 + squared * squared));
 }
 
 struct Tile {

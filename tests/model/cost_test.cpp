@@ -1,0 +1,156 @@
+// The formulas by hand, and what the measured points do to them. What must hold for any shape and
+// any parameters is in tests/property/cost_property_test.cpp.
+#include "model/cost.h"
+
+#include "model/profile.h"
+#include "tests/catch2.h"
+#include "tests/model/toy_gpu.h"
+
+using namespace stepsight;
+
+namespace {
+
+// 1 PFLOP/s on 100 multiprocessors: 10 TFLOP/s each. Nothing else costs anything.
+GemmParameters<double> plain_gemm() {
+  GemmParameters<double> p;
+  p.peak_TFLOPS = 1000;
+  p.bandwidth_TBps = 20;
+  p.align4_slowdown = 2;
+  p.align2_slowdown = 3;
+  p.align1_slowdown = 5;
+  return p;
+}
+
+double us(const Gemm& gemm, const GemmParameters<double>& p) {
+  return gemm_formula(gemm, p, 100).value * 1e6;
+}
+
+}  // namespace
+
+TEST_CASE("a product that fills every multiprocessor runs at the peak rate") {
+  // 100 tiles of 128 x 128, k = 8192: 2 x 1280 x 1280 x 8192 FLOP at 1 PFLOP/s = 26.84 us. The
+  // bytes (45 MB at 20 TB/s = 2.3 us) vanish in the smooth maximum.
+  CHECK(us({1280, 1280, 8192}, plain_gemm()) == Approx(26.84).epsilon(1e-3));
+}
+
+TEST_CASE("a part wave costs a whole one as far as the wave weight says") {
+  GemmParameters<double> p = plain_gemm();
+  p.small_tile_loss = 1;  // only the largest tiles are worth taking
+  p.wave_weight = 1;
+  const Gemm whole{192 * 10, 192 * 10, 8192};       // 100 tiles of 192 x 192: one wave
+  const Gemm more{192 * 10, 192 * 10 + 192, 8192};  // 110 tiles: two
+  const double one = us(whole, p);
+  CHECK(us(more, p) > 1.2 * one);
+  p.wave_weight = 0;
+  CHECK(us(more, p) == Approx(1.1 * one).epsilon(0.01));
+}
+
+TEST_CASE("misaligned rows slow the tiles, not the start") {
+  GemmParameters<double> p = plain_gemm();
+  p.overhead_us = 2;
+  const auto busy = [&](std::int64_t n) { return us({1280, n, 8192}, p) - 2; };
+  CHECK(busy(1276) == Approx(2 * busy(1280)).epsilon(0.01));
+  CHECK(busy(1278) == Approx(3 * busy(1280)).epsilon(0.01));
+  CHECK(busy(1279) == Approx(5 * busy(1280)).epsilon(0.01));
+}
+
+TEST_CASE("alignment looks at the dimensions that run along memory") {
+  // TN: rows of k (both factors) and n. NN: k and n. NT: m and n.
+  CHECK(alignment({7, 64, 64, 1, Dtype::bf16, Layout::TN}) == 8);
+  CHECK(alignment({64, 50257, 64, 1, Dtype::bf16, Layout::TN}) == 1);
+  CHECK(alignment({64, 64, 50258, 1, Dtype::bf16, Layout::NN}) == 2);
+  CHECK(alignment({12, 64, 7, 1, Dtype::bf16, Layout::NT}) == 4);
+}
+
+TEST_CASE("a product of few tiles is split along its depth") {
+  // One tile of 128 x 128 (or smaller ones) with k = 16384: split 8 ways, an eighth of the depth.
+  GemmParameters<double> p = plain_gemm();
+  p.small_tile_loss = 0;
+  const double one_tile_us = 2.0 * 64 * 64 * 16384 / 10e12 * 1e6;  // on one multiprocessor
+  CHECK(us({64, 64, 16384}, p) < one_tile_us / 7);
+  // Parts are at least 256 deep: 512 can only be halved.
+  CHECK(us({64, 64, 512}, p) > one_tile_us / 32 / 2.1);
+}
+
+TEST_CASE("FLOP and bytes of operators are counted as the papers count them") {
+  CHECK(flops(Gemm{2, 3, 4, 5}).value == 2 * 2 * 3 * 4 * 5);
+  CHECK(bytes(Gemm{2, 3, 4, 5, Dtype::bf16}).value == 5 * 2 * (2 * 4 + 3 * 4 + 2 * 3));
+  // Dao 2023: forward 4 s^2 d a head, causal half; backward 2.5 times forward.
+  const Attention forward{2, 3, 3, 128, 64, false};
+  CHECK(flops(forward).value == 4.0 * 2 * 3 * 128 * 128 * 64);
+  Attention backward = forward;
+  backward.backward = true;
+  CHECK(flops(backward).value == 2.5 * flops(forward).value);
+  backward.causal = true;
+  CHECK(flops(backward).value == 1.25 * flops(forward).value);
+  // AdamW in fp32 reads weight, gradient, two moments and writes three of them: 28 bytes.
+  CHECK(bytes(Pass{PassKind::adamw, 10, 10, Dtype::fp32}).value == 2800);
+  CHECK(bytes(Pass{PassKind::cast_down, 10, 10, Dtype::bf16}).value == 600);
+}
+
+TEST_CASE("a pass costs its start and the larger of its bytes and its arithmetic") {
+  PassParameters<double> p{2, 0, 0, 4};
+  // 1e9 elements of bf16 copied: 4 GB at 4 TB/s = 1 ms.
+  const Pass copy{PassKind::copy, 1000, 1000000, Dtype::bf16};
+  CHECK(pass_formula(copy, p).value == Approx(1002e-6));
+  p.element_ps = 4;  // 4 ms: (4^4 + 1)^(1/4) = 4.0039
+  CHECK(pass_formula(copy, p).value == Approx(4.0059e-3).epsilon(1e-4));
+  p = {0, 500, 0, 4};  // 1000 rows of 500 ns: 0.5 ms beside 1 ms is hidden: 1.0153
+  CHECK(pass_formula(copy, p).value == Approx(1.0153e-3).epsilon(1e-4));
+}
+
+TEST_CASE("the smooth maximum is the larger one, at most 19 % above it") {
+  CHECK(smooth_max(3.0, 0.0) == Approx(3));
+  CHECK(smooth_max(1.0, 1.0) == Approx(std::pow(2.0, 0.25)));
+  CHECK(smooth_max(1.0, 10.0) == Approx(10).epsilon(1e-4));
+}
+
+TEST_CASE("a measured shape costs what was measured, its mirror image too") {
+  GpuProfile gpu = toy_gpu();
+  const Gemm measured{4096, 1024, 512};
+  const double formula =
+      gemm_formula(measured, gpu.gemm[static_cast<std::size_t>(Dtype::bf16)], 100).value;
+  CHECK(cost(measured, gpu).time.value == Approx(formula));
+  CHECK_FALSE(cost(measured, gpu).measured);
+
+  gpu.gemm_points[static_cast<std::size_t>(Dtype::bf16)] =
+      MeasuredSurface({{surface_point(measured), std::log(1.5F)}});
+  CHECK(cost(measured, gpu).time.value == Approx(1.5 * formula));
+  CHECK(cost(measured, gpu).measured);
+  // C^T = B A^T: the residual of the exchanged shape over the formula of this one.
+  const Gemm mirrored{1024, 4096, 512};
+  const double other =
+      gemm_formula(mirrored, gpu.gemm[static_cast<std::size_t>(Dtype::bf16)], 100).value;
+  CHECK(cost(mirrored, gpu).time.value == Approx(1.5 * other));
+  // Nothing is known of another format, nor of a misaligned shape next to it.
+  CHECK_FALSE(cost(Gemm{4096, 1024, 512, 1, Dtype::fp16}, gpu).measured);
+  CHECK_FALSE(cost(Gemm{4096, 1023, 512}, gpu).measured);
+}
+
+TEST_CASE("shapes that must not be mixed lie apart in the surface") {
+  const auto distance = [](const MeasuredSurface::Point& a, const MeasuredSurface::Point& b) {
+    float sum = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+    return std::sqrt(sum);
+  };
+  const auto at = [](const auto& work) { return surface_point(work); };
+  CHECK(distance(at(Gemm{4096, 4096, 4096}), at(Gemm{4096, 4095, 4096})) > 10);
+  CHECK(distance(at(Attention{1, 8, 8, 512, 64, true}), at(Attention{1, 8, 8, 512, 64, false})) >
+        10);
+  CHECK(distance(at(Pass{PassKind::add, 64, 64, Dtype::bf16}),
+                 at(Pass{PassKind::add, 64, 64, Dtype::fp32})) > 10);
+  // An elementwise pass knows its elements only; a norm knows its rows, too.
+  CHECK(distance(at(Pass{PassKind::add, 30, 70}), at(Pass{PassKind::add, 7, 300})) == 0);
+  CHECK(distance(at(Pass{PassKind::layer_norm, 30, 70}), at(Pass{PassKind::layer_norm, 7, 300})) >
+        1);
+}
+
+TEST_CASE("sizes beyond 64 bits of product still have a place") {
+  constexpr std::int64_t huge = std::int64_t{1} << 60;
+  CHECK(surface_point(Pass{PassKind::add, huge, huge})[0] == Approx(120));
+  CHECK(surface_point(Attention{huge, huge, 1, 1, 1})[0] == Approx(120));
+}
+
+TEST_CASE("a copy costs its start and its bytes") {
+  CHECK(copy_formula(50e9, CopyParameters<double>{10, 50}).value == Approx(1.00001));
+}
