@@ -117,6 +117,17 @@ double bounded_by(const Nearest& nearest, double value) {
   return std::clamp(value, low, high);
 }
 
+// Points at one place (shapes that differ in what the surface does not look at) are one measurement.
+double mean_within(const Nearest& nearest, double distance) {
+  double sum = 0;
+  std::size_t count = 0;
+  while (count < nearest.wanted && nearest.best[count].sample != nullptr &&
+         static_cast<double>(nearest.best[count].squared) < distance * distance) {
+    sum += static_cast<double>(nearest.best[count++].sample->log_residual);
+  }
+  return sum / static_cast<double>(count);
+}
+
 }  // namespace
 
 MeasuredSurface::MeasuredSurface(std::vector<Sample> samples) : samples_(std::move(samples)) {
@@ -138,7 +149,7 @@ MeasuredSurface::Answer MeasuredSurface::at(const Point& query) const {
   const double distance = std::sqrt(static_cast<double>(nearest.best.front().squared));
   if (!std::isfinite(distance)) return {0, std::numeric_limits<double>::infinity()};
   constexpr double same = 1e-6;
-  if (distance < same) return {static_cast<double>(nearest.best.front().sample->log_residual), 0};
+  if (distance < same) return {mean_within(nearest, same), 0};
   const double faded = 1.0 / (1.0 + (distance / fade) * (distance / fade));
   return {bounded_by(nearest, local_plane(nearest, query, axes_)) * faded, distance};
 }

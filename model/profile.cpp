@@ -9,8 +9,10 @@ namespace {
 // Farther than any interpolation reaches, so that points on either side never mix.
 constexpr float apart = 16;
 
-float log2_of(std::int64_t size) {
-  return static_cast<float>(std::log2(static_cast<double>(size > 0 ? size : 1)));
+// Of a product, which as an integer might overflow.
+float log2_of(std::int64_t size, std::int64_t times = 1) {
+  const double product = static_cast<double>(size) * static_cast<double>(times);
+  return static_cast<float>(std::log2(product > 0 ? product : 1));
 }
 
 // Kinds whose time depends on rows and columns apart, not only on their product.
@@ -54,7 +56,7 @@ MeasuredSurface::Point surface_point(const Gemm& gemm) {
 }
 
 MeasuredSurface::Point surface_point(const Attention& attention) {
-  return {log2_of(attention.batch * attention.heads), log2_of(attention.seq),
+  return {log2_of(attention.batch, attention.heads), log2_of(attention.seq),
           2 * log2_of(attention.head_dim), 0.25F * log2_of(attention.heads / attention.kv_heads),
           (attention.causal ? 0 : apart) + (attention.dropout ? 2 * apart : 0)};
 }
@@ -62,7 +64,7 @@ MeasuredSurface::Point surface_point(const Attention& attention) {
 MeasuredSurface::Point surface_point(const Pass& pass) {
   const float width = apart * static_cast<float>(info(pass.dtype).bytes);
   if (by_row(pass.kind)) return {log2_of(pass.rows), log2_of(pass.cols), width};
-  return {log2_of(pass.rows * pass.cols), 0, width};
+  return {log2_of(pass.rows, pass.cols), 0, width};
 }
 
 std::vector<NamedParameter> named_parameters(GpuProfile& gpu) {

@@ -1,0 +1,57 @@
+#include "model/measured_surface.h"
+
+#include <cmath>
+#include <limits>
+
+#include "tests/catch2.h"
+
+using namespace stepsight;
+
+namespace {
+
+using Sample = MeasuredSurface::Sample;
+
+// Residuals 0.1, 0.3 and -0.2 at sizes of 2^10, 2^12 and 2^14.
+MeasuredSurface line() {
+  return MeasuredSurface({{{10}, 0.1F}, {{12}, 0.3F}, {{14}, -0.2F}});
+}
+
+}  // namespace
+
+TEST_CASE("measured points come back exactly") {
+  const MeasuredSurface surface = line();
+  CHECK(surface.size() == 3);
+  CHECK(surface.at({10}).log_residual == static_cast<double>(0.1F));
+  CHECK(surface.at({14}).log_residual == static_cast<double>(-0.2F));
+  CHECK(surface.at({12}).distance == 0);
+}
+
+TEST_CASE("between two points along one size the residual follows a line") {
+  // Half-way: 0.2, faded by 1 / (1 + (1/2)^2) as the nearest point is a factor of two away; the
+  // slope's small penalty does not matter in the middle.
+  CHECK(line().at({11}).log_residual == Approx(0.2 / 1.25).epsilon(1e-4));
+  CHECK(line().at({11}).inside());
+}
+
+TEST_CASE("far away the residual has faded and the answer says so") {
+  const MeasuredSurface::Answer far = line().at({40});
+  CHECK(std::abs(far.log_residual) < 0.002);
+  CHECK_FALSE(far.inside());
+  CHECK(far.distance == Approx(26));
+}
+
+TEST_CASE("without points there is no residual and nothing is near") {
+  const MeasuredSurface::Answer answer = MeasuredSurface{}.at({10, 10});
+  CHECK(answer.log_residual == 0);
+  CHECK(answer.distance == std::numeric_limits<double>::infinity());
+  CHECK_FALSE(answer.inside());
+}
+
+TEST_CASE("points at one place count as their mean") {
+  // Two shapes of an elementwise pass with the same number of elements, say.
+  const MeasuredSurface surface({{{10}, 0.1F}, {{10}, 0.3F}});
+  CHECK(surface.at({10}).log_residual == Approx(0.2).epsilon(1e-6));
+  const MeasuredSurface wider({{{10}, 0.1F}, {{12}, 0.5F}, {{10}, 0.3F}});
+  CHECK(wider.at({10}).log_residual == Approx(0.2).epsilon(1e-6));
+  CHECK(wider.at({12}).log_residual == Approx(0.5).epsilon(1e-6));
+}
