@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "model/class_profile.h"
 #include "model/errors.h"
@@ -39,7 +40,8 @@ void read_figures(Table& table, GpuProfile& gpu) {
   rates.finish();
 }
 
-// collective.LINK.KIND.RANKS.PARAMETER, split; nothing when it is not of that form.
+// collective.LINK.KIND.RANKS.PARAMETER, split; nothing when it is not of that form. A link may have
+// dots in its name.
 struct CollectiveName {
   std::string link;
   CollectiveKind kind;
@@ -49,20 +51,25 @@ struct CollectiveName {
 
 std::optional<CollectiveName> parse_collective_name(std::string_view name) {
   if (!name.starts_with(collective_prefix)) return std::nullopt;
-  std::vector<std::string_view> parts;
   std::string_view rest = name.substr(collective_prefix.size());
-  while (true) {
-    const std::size_t dot = rest.find('.');
-    parts.push_back(rest.substr(0, dot));
-    if (dot == std::string_view::npos) break;
-    rest.remove_prefix(dot + 1);
+  std::array<std::string_view, 3> last;  // parameter, ranks, kind
+  for (std::string_view& part : last) {
+    const std::size_t dot = rest.rfind('.');
+    if (dot == std::string_view::npos) return std::nullopt;
+    part = rest.substr(dot + 1);
+    rest = rest.substr(0, dot);
   }
-  if (parts.size() != 4) return std::nullopt;
-  const auto kind = parse_collective(parts[1]);
-  const bool digits = !parts[2].empty() && parts[2].size() < 9 &&
-                      std::ranges::all_of(parts[2], [](char c) { return c >= '0' && c <= '9'; });
-  if (!kind || !digits) return std::nullopt;
-  return CollectiveName{std::string(parts[0]), *kind, std::stoll(std::string(parts[2])), parts[3]};
+  const auto [parameter, ranks, kind_name] = last;
+  const auto kind = parse_collective(kind_name);
+  const bool digits = !ranks.empty() && ranks.size() < 9 &&
+                      std::ranges::all_of(ranks, [](char c) { return c >= '0' && c <= '9'; });
+  if (!kind || !digits || rest.empty()) return std::nullopt;
+  return CollectiveName{std::string(rest), *kind, std::stoll(std::string(ranks)), parameter};
+}
+
+std::string name_of(const CollectiveCurve& curve, std::string_view parameter) {
+  return fmt::format("{}{}.{}.{}.{}", collective_prefix, curve.link, info(curve.kind).name,
+                     curve.ranks, parameter);
 }
 
 CollectiveCurve& curve_of(GpuProfile& gpu, const CollectiveName& name) {
@@ -102,6 +109,21 @@ void read_collective_parameter(const std::string& key, const CollectiveName& nam
   parameters.mistake(key, "no collective has the parameter '" + std::string(name.parameter) + "'");
 }
 
+// A curve that is named at all must have every parameter: a class value in its place would pass
+// for a measured one.
+void require_whole_curves(Table& parameters, const GpuProfile& gpu) {
+  std::set<std::string_view> given;
+  for (const ParameterRecord& r : gpu.records) given.insert(r.name);
+  for (const CollectiveCurve& curve : gpu.collectives) {
+    for (const auto& field : CollectiveParameters<double>::fields()) {
+      const std::string name = name_of(curve, field.info.name);
+      if (!given.contains(name)) {
+        parameters.mistake("", "the parameter '" + name + "' is missing");
+      }
+    }
+  }
+}
+
 void read_parameters(Table& parameters, GpuProfile& gpu) {
   const std::vector<NamedParameter> named = named_parameters(gpu);
   std::map<std::string_view, const NamedParameter*> missing;
@@ -118,8 +140,9 @@ void read_parameters(Table& parameters, GpuProfile& gpu) {
     }
     const auto found = missing.find(key);
     if (found == missing.end()) {
-      parameters.mistake(key, "unknown parameter '" + key + "'; did you mean '" +
-                                  std::string(nearest(key, names).value_or("")) + "'?");
+      const auto close = nearest(key, names);
+      const std::string hint = close ? "; did you mean '" + std::string(*close) + "'?" : "";
+      parameters.mistake(key, "unknown parameter '" + key + "'" + hint);
       continue;
     }
     gpu.records.push_back(read_record(key, row, found->second->info));
@@ -129,6 +152,7 @@ void read_parameters(Table& parameters, GpuProfile& gpu) {
   for (const auto& [name, parameter] : missing) {
     parameters.mistake("", "the parameter '" + std::string(name) + "' is missing");
   }
+  require_whole_curves(parameters, gpu);
 }
 
 void read_quality(Table& fit, GpuProfile& gpu) {
