@@ -197,6 +197,7 @@ void ProfileFit::fit_attention(bool backward) {
 }
 
 void ProfileFit::fit_passes() {
+  out_.profile.pass.fill(class_values<PassParameters>());
   for (const PassInfo& row : passes) {
     GroupInput<PassPoint> group;
     group.name = "pass." + std::string(row.name);
