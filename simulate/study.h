@@ -1,0 +1,41 @@
+// A list of scenarios answered together: each point's prediction, and how it scales against one GPU.
+#pragma once
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/profile.h"
+#include "model/scenario.h"
+#include "simulate/predict.h"
+
+namespace stepsight {
+
+// The same work on one GPU and on N.
+struct ScalingPoint {
+  Seconds one_gpu;  // step of one GPU
+  Seconds step;     // step of N
+  Scaling scaling;
+};
+
+struct StudyPoint {
+  Scenario scenario;
+  Prediction prediction;
+  ScalingPoint weak;                   // the batch of each GPU kept
+  std::optional<ScalingPoint> strong;  // the global batch kept; nothing where it cannot be shared out
+  // What padding the vocabulary to a multiple of 64 would make of the step, where the head's rows are
+  // not aligned.
+  std::optional<Seconds> padded_vocabulary;
+};
+
+using ProfileOf = std::function<const GpuProfile&(const std::string& name)>;
+
+// One GPU for the same global batch takes more micro-steps; N GPUs for the same share of a global
+// batch take fewer, then smaller, ones. UserError for a link or a GPU that is not known.
+std::vector<StudyPoint> study(std::span<const Scenario> points, const ProfileOf& profile_of);
+
+// The scenario on one GPU without a link; `same_work`: with the global batch of all its GPUs.
+Scenario on_one_gpu(const Scenario& scenario, bool same_work);
+
+}  // namespace stepsight
