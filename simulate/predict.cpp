@@ -16,9 +16,31 @@ double steady_step(const StepProgram& step, const Timeline& timeline) {
   return to_seconds(end(step.step_end.size() - 1) - end(step.step_end.size() - 2)).value;
 }
 
-double step_seconds(const StepWork& work, const Scenario& scenario, const GpuProfile& gpu,
-                    const Link& link, const Without& without) {
-  const StepProgram step = build_step(work, scenario, gpu, link, without);
+// One step of one scenario, and what it costs: everything that a program is built from.
+struct Question {
+  const Scenario& scenario;
+  const GpuProfile& gpu;
+  Link link;
+  StepWork work;
+  StepCosts costs;
+
+  Question(const Scenario& s, const GpuProfile& g)
+      : scenario(s),
+        gpu(g),
+        link(resolve_link(g, s.cluster.link, s.cluster.gpus)),
+        work(step_work(s.model, s.training)),
+        costs(cost_step(work, s.training.precision, g)) {}
+
+  [[nodiscard]] StepProgram program(const Without& without = {}) const {
+    return build_step(work, costs, scenario, gpu, link, without);
+  }
+  // Gradients travel: there is a link, and a strategy that uses it.
+  [[nodiscard]] bool synchronises() const {
+    return link.kind != Link::Kind::none && scenario.parallel.strategy == Strategy::ddp;
+  }
+};
+
+double step_seconds(const StepProgram& step) {
   return steady_step(step, run(step.program, step.machine));
 }
 
@@ -35,46 +57,99 @@ void read_timeline(const StepProgram& step, const Timeline& timeline, Prediction
   const auto end = [&](std::size_t i) { return timeline.end[index(step.step_end[i])]; };
   const std::size_t last = step.step_end.size() - 1;
   const Interval window{end(last - 1), end(last)};
-  const Intervals compute =
-      clipped(running(step.program, timeline, 0, LaneClass::compute), window);
+  const Intervals compute = clipped(running(step.program, timeline, 0, LaneClass::compute), window);
   const Intervals communication =
       clipped(unite(running(step.program, timeline, 0, LaneClass::communication),
                     running(step.program, timeline, 0, LaneClass::copy)),
               window);
   out.step = to_seconds(window.end - window.begin);
   out.communication_s = to_seconds(total(communication)).value;
-  out.exposed_s =
-      to_seconds(total(communication) - total(intersect(compute, communication))).value;
+  out.exposed_s = to_seconds(total(communication) - total(intersect(compute, communication))).value;
   out.communication_share = out.communication_s / out.step.value;
   out.gpu_busy_s = to_seconds(total(compute)).value;
 }
 
-// Removes one cause after the other; each difference is that cause's part.
-Attribution attribute(const StepWork& work, const Scenario& scenario, const GpuProfile& gpu,
-                      const Link& link, double actual) {
+// Removes one cause after the other; each difference is that cause's part. `step` is the program
+// with all of them.
+Attribution attribute(const Question& question, const StepProgram& step, double actual) {
   Attribution out;
-  if (link.kind == Link::Kind::none) {
+  if (!question.synchronises()) {
     out.alone = actual;
     return out;
   }
-  const double full_rate = step_seconds(work, scenario, gpu, link, {.slow_down = true});
-  const double silent =
-      step_seconds(work, scenario, gpu, link, {.communication = true, .slow_down = true});
-  out.alone = step_seconds(work, scenario, gpu, Link{}, {.sync_copies = true});
+  const Machine at_full_rate = step_machine(question.gpu, {.slow_down = true});
+  const double full_rate = steady_step(step, run(step.program, at_full_rate));
+  const double silent = step_seconds(question.program({.communication = true, .slow_down = true}));
+  out.alone = step_seconds(question.program({.slow_down = true, .sync_copies = true}));
   out.bucket_copies = silent - out.alone;
   out.exposed = full_rate - silent;
   out.slow_down = actual - full_rate;
   return out;
 }
 
-double stage_activations(const StepWork& work) {
-  return work.embedding.saved_bytes + static_cast<double>(work.blocks) * work.block.saved_bytes +
-         work.head.saved_bytes;
+// What of a step's memory grows with the batch.
+struct StageBytes {
+  double saved = 0;
+  double peak = 0;
+};
+struct Footprint {
+  StageBytes embedding, block, head;
+  double blocks = 0;
+};
+
+Footprint footprint(const StepWork& work) {
+  const auto of = [](const StageWork& s) { return StageBytes{s.saved_bytes, s.peak_bytes}; };
+  return {of(work.embedding), of(work.block), of(work.head), static_cast<double>(work.blocks)};
+}
+
+// Every part is a constant plus a term a sequence, so that two batches give them all.
+Footprint at_batch(const Footprint& one, const Footprint& two, double batch) {
+  const auto line = [batch](StageBytes a, StageBytes b) {
+    return StageBytes{a.saved + (batch - 1) * (b.saved - a.saved),
+                      a.peak + (batch - 1) * (b.peak - a.peak)};
+  };
+  return {line(one.embedding, two.embedding),
+          line(one.block, two.block),
+          line(one.head, two.head),
+          one.blocks};
+}
+
+// Fills in activations, reserve and peak.
+void add_activations(Memory& m, const Footprint& f, bool accumulates) {
+  m.activations = f.embedding.saved + f.blocks * f.block.saved + f.head.saved +
+                  std::max(f.head.peak, f.block.peak);
+  // CUDA context and libraries take 0.5 to 1 GB; allocators leave a few per cent unused.
+  m.reserve = 0.8e9 + 0.03 * (m.parameters + m.gradients + m.optimizer + m.activations);
+  // Gradients come while activations go. Accumulated ones are there from the start.
+  const double at_loss = m.activations + (accumulates ? m.gradients : 0);
+  const double after_backward = m.gradients + std::max(f.embedding.peak, f.block.saved);
+  m.peak = m.parameters + m.optimizer + m.buckets + m.reserve + std::max(at_loss, after_backward);
+}
+
+// Bisection: the peak grows with the batch, but not along one line.
+std::int64_t largest_batch(Memory memory, const Scenario& scenario, const GpuProfile& gpu) {
+  Training training = scenario.training;
+  training.batch = 1;
+  const Footprint one = footprint(step_work(scenario.model, training));
+  training.batch = 2;
+  const Footprint two = footprint(step_work(scenario.model, training));
+  std::int64_t fits = 0;
+  std::int64_t too_large = std::int64_t{1} << 40;
+  while (too_large - fits > 1) {
+    const std::int64_t middle = fits + (too_large - fits) / 2;
+    add_activations(
+        memory, at_batch(one, two, static_cast<double>(middle)), training.accumulation > 1);
+    (memory.peak <= gpu.memory_bytes ? fits : too_large) = middle;
+  }
+  return fits;
 }
 
 }  // namespace
 
-Memory memory_of(const StepWork& work, const Scenario& scenario, const GpuProfile& gpu, bool synced) {
+Memory memory_of(const StepWork& work,
+                 const Scenario& scenario,
+                 const GpuProfile& gpu,
+                 bool synced) {
   const Training& training = scenario.training;
   const double width = info(parameter_dtype(training.precision)).bytes;
   const auto parameters = static_cast<double>(work.parameters);
@@ -82,37 +157,30 @@ Memory memory_of(const StepWork& work, const Scenario& scenario, const GpuProfil
   m.parameters = parameters * width;
   m.gradients = parameters * width;
   switch (training.optimizer) {
-    case OptimizerKind::adamw: m.optimizer = 2 * parameters * width; break;
-    case OptimizerKind::sgd_momentum: m.optimizer = parameters * width; break;
-    case OptimizerKind::sgd: break;
+    case OptimizerKind::adamw:
+      m.optimizer = 2 * parameters * width;
+      break;
+    case OptimizerKind::sgd_momentum:
+      m.optimizer = parameters * width;
+      break;
+    case OptimizerKind::sgd:
+      break;
   }
-  m.activations = stage_activations(work) + std::max(work.head.peak_bytes, work.block.peak_bytes);
   m.buckets = synced ? parameters * gradient_bytes(training) : 0;
-  // CUDA context and libraries take 0.5 to 1 GB; allocators leave a few per cent unused.
-  m.reserve = 0.8e9 + 0.03 * (m.parameters + m.gradients + m.optimizer + m.activations);
-  // Gradients come while activations go. Accumulated ones are there from the start.
-  const double at_loss = m.activations + (training.accumulation > 1 ? m.gradients : 0);
-  const double after_backward =
-      m.gradients + std::max(work.embedding.peak_bytes, work.block.saved_bytes);
-  m.peak = m.parameters + m.optimizer + m.buckets + m.reserve + std::max(at_loss, after_backward);
+  m.largest_batch = largest_batch(m, scenario, gpu);
+  add_activations(m, footprint(work), training.accumulation > 1);
   m.fits = m.peak <= gpu.memory_bytes;
-  const double each =
-      1.03 * m.activations / static_cast<double>(std::max<std::int64_t>(training.batch, 1));
-  const double room = gpu.memory_bytes - (m.peak - 1.03 * m.activations);
-  m.largest_batch = room <= 0 ? 0 : static_cast<std::int64_t>(room / each);
   return m;
 }
 
 Seconds predict_step(const Scenario& scenario, const GpuProfile& gpu) {
-  const StepWork work = step_work(scenario.model, scenario.training);
-  const Link link = resolve_link(gpu, scenario.cluster.link, scenario.cluster.gpus);
-  return Seconds{step_seconds(work, scenario, gpu, link, {})};
+  return Seconds{step_seconds(Question(scenario, gpu).program())};
 }
 
 Prediction predict(const Scenario& scenario, const GpuProfile& gpu) {
-  const StepWork work = step_work(scenario.model, scenario.training);
-  const Link link = resolve_link(gpu, scenario.cluster.link, scenario.cluster.gpus);
-  const StepProgram step = build_step(work, scenario, gpu, link);
+  const Question question(scenario, gpu);
+  const StepWork& work = question.work;
+  const StepProgram step = question.program();
   Prediction out;
   read_timeline(step, run(step.program, step.machine), out);
 
@@ -137,12 +205,16 @@ Prediction predict(const Scenario& scenario, const GpuProfile& gpu) {
     }
   }
   out.unmeasured_share = kernels > 0 ? step.unmeasured_seconds / kernels : 0;
-  out.attribution = attribute(work, scenario, gpu, link, out.step.value);
-  out.memory = memory_of(work, scenario, gpu, link.kind != Link::Kind::none);
+  out.attribution = attribute(question, step, out.step.value);
+  out.memory = memory_of(work, scenario, gpu, question.synchronises());
   return out;
 }
 
-Scaling scaling(double base_time, double base_work, std::int64_t base_gpus, double time, double work,
+Scaling scaling(double base_time,
+                double base_work,
+                std::int64_t base_gpus,
+                double time,
+                double work,
                 std::int64_t gpus) {
   Scaling s;
   s.speedup = (work / time) / (base_work / base_time);
@@ -165,8 +237,8 @@ std::optional<Scenario> strong_scaling_of(const Scenario& base, std::int64_t gpu
 }
 
 std::string_view name_of(WorkKind kind) {
-  constexpr std::array<std::string_view, 6> names{"gemm",      "attention", "memory",
-                                                  "optimizer", "sync_copy", "communication"};
+  constexpr std::array<std::string_view, 6> names{
+      "gemm", "attention", "memory", "optimizer", "sync_copy", "communication"};
   return names[static_cast<std::size_t>(kind)];
 }
 

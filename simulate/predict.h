@@ -1,5 +1,5 @@
-// The answer to one scenario: how long a step takes, what it yields, where the time goes, whether it
-// fits, and why N cards are not N times one.
+// The answer to one scenario: how long a step takes, what it yields, where the time goes, whether
+// it fits, and why N cards are not N times one.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -28,26 +28,26 @@ struct Memory {
 // What the step would take without one cause after the other, in this fixed order; the parts add up
 // to the step. All in seconds.
 struct Attribution {
-  double alone = 0;           // one GPU, no data parallelism: its own step
-  double bucket_copies = 0;   // copying gradients into buckets and issuing them
-  double slow_down = 0;       // compute slowed by communication beside it
-  double exposed = 0;         // waiting for communication
+  double alone = 0;          // one GPU, no data parallelism: its own step
+  double bucket_copies = 0;  // copying gradients into buckets and issuing them
+  double slow_down = 0;      // compute slowed by communication beside it
+  double exposed = 0;        // waiting for communication
 };
 
 struct Prediction {
   Seconds step;
-  double samples_per_s = 0;   // over all GPUs
+  double samples_per_s = 0;  // over all GPUs
   double tokens_per_s = 0;
-  double mfu = 0;             // model FLOP over the vendor's dense peak of the compute format
-  double exposed_s = 0;       // communication while the GPU has nothing to compute
-  double communication_s = 0; // communication at all
+  double mfu = 0;                  // model FLOP over the vendor's dense peak of the compute format
+  double exposed_s = 0;            // communication while the GPU has nothing to compute
+  double communication_s = 0;      // communication at all
   double communication_share = 0;  // communication_s over the step
-  double message_bytes = 0;   // gradients that each GPU exchanges in a step
+  double message_bytes = 0;        // gradients that each GPU exchanges in a step
   std::uint32_t buckets = 0;
-  double host_s = 0;          // issue time of a step
-  double gpu_busy_s = 0;      // kernels of a step
-  double clock = 1;           // of the highest, where the power limit lowers it
-  bool host_bound = false;    // the host's issue, not the GPU, sets the step's length
+  double host_s = 0;            // issue time of a step
+  double gpu_busy_s = 0;        // kernels of a step
+  double clock = 1;             // of the highest, where the power limit lowers it
+  bool host_bound = false;      // the host's issue, not the GPU, sets the step's length
   double unmeasured_share = 0;  // of kernel and link time that no measured point is near
   std::vector<std::pair<WorkKind, double>> breakdown;  // kernel seconds at full rate
   Attribution attribution;
@@ -60,7 +60,11 @@ Prediction predict(const Scenario& scenario, const GpuProfile& gpu);
 // The step's time alone: what `validate` and sweeps need.
 Seconds predict_step(const Scenario& scenario, const GpuProfile& gpu);
 
-Memory memory_of(const StepWork& work, const Scenario& scenario, const GpuProfile& gpu, bool synced);
+// `synced`: gradients are copied into buckets.
+Memory memory_of(const StepWork& work,
+                 const Scenario& scenario,
+                 const GpuProfile& gpu,
+                 bool synced);
 
 // How a prediction compares with the scenario's smallest GPU count of a sweep.
 struct Scaling {
@@ -70,7 +74,11 @@ struct Scaling {
 
 // speedup = throughput / base throughput, efficiency = speedup / (gpus / base gpus). 100 min on one
 // card and 55 on two: 1.818 and 90.9 %.
-Scaling scaling(double base_time, double base_work, std::int64_t base_gpus, double time, double work,
+Scaling scaling(double base_time,
+                double base_work,
+                std::int64_t base_gpus,
+                double time,
+                double work,
                 std::int64_t gpus);
 
 // The same global batch as `base` on `gpus` GPUs: fewer micro-steps first, then smaller batches.

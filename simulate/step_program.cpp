@@ -28,6 +28,7 @@ struct TimedStage {
   std::vector<Timed> forward;
   std::vector<Timed> backward;
   std::vector<GradientReady> ready;
+  std::vector<Timed> accumulate, copy;  // one a gradient, in the order of `ready`
 };
 
 WorkKind kind_of(const Work& work) {
@@ -36,24 +37,15 @@ WorkKind kind_of(const Work& work) {
   return WorkKind::memory;
 }
 
-Machine machine_of(const GpuProfile& gpu, const Without& without) {
-  Machine machine;
-  if (without.slow_down) return machine;
-  machine.slow_down[compute_class][collective_class] = gpu.overlap.compute_under_collective;
-  machine.slow_down[collective_class][compute_class] = gpu.overlap.collective_under_compute;
-  machine.slow_down[compute_class][copy_class] = gpu.overlap.compute_under_copy;
-  machine.slow_down[copy_class][compute_class] = gpu.overlap.copy_under_compute;
-  return machine;
-}
-
 class Builder {
  public:
   Builder(const StepWork& work,
+          const StepCosts& costs,
           const Scenario& scenario,
           const GpuProfile& gpu,
           const Link& link,
           const Without& without)
-      : work_(work), scenario_(scenario), gpu_(gpu), link_(link), without_(without) {
+      : work_(work), costs_(costs), scenario_(scenario), gpu_(gpu), link_(link), without_(without) {
     syncs_ = link.kind != Link::Kind::none && scenario.parallel.strategy == Strategy::ddp &&
              !without.sync_copies;
   }
@@ -62,9 +54,9 @@ class Builder {
 
  private:
   std::uint32_t label(std::string_view text, Phase phase, WorkKind kind);
-  Timed timed(const Operator& op, Phase phase, double repeats);
-  Timed timed(const Operator& op, Phase phase, double repeats, double issue_us);
-  TimedStage timed(const StageWork& stage, double repeats);
+  Timed timed(const Operator& op, const Cost& cost, Phase phase, double repeats);
+  Timed timed(const Operator& op, const Cost& cost, Phase phase, double repeats, double issue_us);
+  TimedStage timed(const StageWork& stage, const StageCosts& costs, double copies);
   void time_everything();
   void book_energy(const Work& work, double repeats);
   void lower_clock();
@@ -74,12 +66,13 @@ class Builder {
   void forward();
   void backward(bool sync, bool accumulate);
   void backward(const TimedStage& stage, bool sync, bool accumulate);
-  void gradient_ready(bool sync, bool accumulate);
+  void gradient_ready(const TimedStage& stage, std::size_t i, bool sync, bool accumulate);
   void send_bucket(TaskId last_copy);
   void optimizer();
   void step();
 
   const StepWork& work_;
+  const StepCosts& costs_;
   const Scenario& scenario_;
   const GpuProfile& gpu_;
   const Link& link_;
@@ -91,7 +84,6 @@ class Builder {
   ProgramBuilder tasks_;
   TimedStage embedding_, block_, head_;
   Timed step_start_, optimizer_;
-  std::vector<Timed> accumulate_, copy_;  // a tensor, in ready order
   std::vector<Bucket> buckets_;
   std::vector<Timed> bucket_;  // kernel: the time on the link; issue: on the host
   std::size_t next_tensor_ = 0;
@@ -109,15 +101,15 @@ std::uint32_t Builder::label(std::string_view text, Phase phase, WorkKind kind) 
   return static_cast<std::uint32_t>(out_.labels.size() - 1);
 }
 
-// Costs an operator and books its kernel time `repeats` times a step.
-Timed Builder::timed(const Operator& op, Phase phase, double repeats) {
+// Books an operator's kernel time `repeats` times a step.
+Timed Builder::timed(const Operator& op, const Cost& c, Phase phase, double repeats) {
   const IssuePhase side = phase == Phase::forward ? IssuePhase::forward : IssuePhase::backward;
-  return timed(op, phase, repeats,
-               gpu_.host.*issue_cost(op.work, side, scenario_.training.compile));
+  return timed(
+      op, c, phase, repeats, gpu_.host.*issue_cost(op.work, side, scenario_.training.compile));
 }
 
-Timed Builder::timed(const Operator& op, Phase phase, double repeats, double issue_us) {
-  const Cost c = cost(op.work, gpu_);
+Timed Builder::timed(
+    const Operator& op, const Cost& c, Phase phase, double repeats, double issue_us) {
   const WorkKind kind = phase == Phase::gradient_sync ? WorkKind::sync_copy : kind_of(op.work);
   out_.kernel_seconds[static_cast<std::size_t>(kind)] += repeats * c.time.value;
   out_.host_seconds += repeats * issue_us * 1e-6;
@@ -168,15 +160,37 @@ void Builder::lower_clock() {
   attention /= out_.clock;
 }
 
-TimedStage Builder::timed(const StageWork& stage, double repeats) {
+// `copies` of the stage run one after the other in each micro-step.
+TimedStage Builder::timed(const StageWork& stage, const StageCosts& costs, double copies) {
+  const Training& training = scenario_.training;
+  const auto micro_steps = static_cast<double>(training.accumulation);
+  const double syncs = scenario_.parallel.sync_each_micro_step ? micro_steps : 1.0;
   TimedStage out;
   out.ready = stage.ready;
   out.forward.reserve(stage.forward.size());
   out.backward.reserve(stage.backward.size());
-  for (const Operator& op : stage.forward)
-    out.forward.push_back(timed(op, Phase::forward, repeats));
-  for (const Operator& op : stage.backward) {
-    out.backward.push_back(timed(op, Phase::backward, repeats));
+  for (std::size_t i = 0; i < stage.forward.size(); ++i) {
+    out.forward.push_back(
+        timed(stage.forward[i], costs.forward[i], Phase::forward, micro_steps * copies));
+  }
+  for (std::size_t i = 0; i < stage.backward.size(); ++i) {
+    out.backward.push_back(
+        timed(stage.backward[i], costs.backward[i], Phase::backward, micro_steps * copies));
+  }
+  for (std::size_t i = 0; i < stage.ready.size(); ++i) {
+    if (training.accumulation > 1) {
+      const Operator add{accumulate_pass(stage.ready[i], training.precision), "accumulate"};
+      out.accumulate.push_back(timed(add,
+                                     costs.accumulate[i],
+                                     Phase::backward,
+                                     (micro_steps - 1) * copies,
+                                     gpu_.host.accumulate_us));
+    }
+    if (syncs_) {
+      const Operator copy{bucket_copy_pass(stage.ready[i], training.precision), "copy into bucket"};
+      out.copy.push_back(timed(
+          copy, costs.copy[i], Phase::gradient_sync, syncs * copies, gpu_.host.bucket_tensor_us));
+    }
   }
   return out;
 }
@@ -222,29 +236,12 @@ void Builder::assign_buckets() {
 }
 
 void Builder::time_everything() {
-  const Training& training = scenario_.training;
-  const auto micro_steps = static_cast<double>(training.accumulation);
-  embedding_ = timed(work_.embedding, micro_steps);
-  block_ = timed(work_.block, micro_steps * static_cast<double>(work_.blocks));
-  head_ = timed(work_.head, micro_steps);
-
-  const Dtype type = parameter_dtype(training.precision);
-  const double syncs = scenario_.parallel.sync_each_micro_step ? micro_steps : 1.0;
-  for (const std::int64_t elements : ready_elements(work_)) {
-    if (training.accumulation > 1) {
-      const Operator add{Pass{PassKind::add, 1, elements, type}, "accumulate"};
-      accumulate_.push_back(
-          timed(add, Phase::backward, micro_steps - 1, gpu_.host.accumulate_us));
-    }
-    if (syncs_) {
-      const Operator copy{Pass{PassKind::copy, 1, elements, type}, "copy into bucket"};
-      copy_.push_back(timed(copy, Phase::gradient_sync, syncs, gpu_.host.bucket_tensor_us));
-    }
-  }
+  embedding_ = timed(work_.embedding, costs_.embedding, 1);
+  block_ = timed(work_.block, costs_.block, static_cast<double>(work_.blocks));
+  head_ = timed(work_.head, costs_.head, 1);
   if (syncs_) assign_buckets();
 
-  Seconds update;
-  for (const Operator& op : work_.optimizer) update += cost(op.work, gpu_).time;
+  const Seconds update = costs_.optimizer;
   const Seconds issue{static_cast<double>(work_.tensors) * gpu_.host.optimizer_tensor_us * 1e-6};
   optimizer_ = {to_picoseconds(update),
                 to_picoseconds(issue),
@@ -281,11 +278,11 @@ void Builder::send_bucket(TaskId last_copy) {
   ++next_bucket_;
 }
 
-// The gradient of the next tensor in ready order is complete.
-void Builder::gradient_ready(bool sync, bool accumulate) {
-  if (accumulate) compute(accumulate_[next_tensor_]);
+// The gradient of the next tensor in ready order, the stage's i-th, is complete.
+void Builder::gradient_ready(const TimedStage& stage, std::size_t i, bool sync, bool accumulate) {
+  if (accumulate) compute(stage.accumulate[i]);
   if (sync) {
-    const TaskId copied = compute(copy_[next_tensor_]);
+    const TaskId copied = compute(stage.copy[i]);
     const Bucket& bucket = buckets_[next_bucket_ + waiting_.size()];
     if (next_tensor_ + 1 == bucket.first_tensor + bucket.tensors) {
       if (scenario_.parallel.overlap) {
@@ -303,7 +300,7 @@ void Builder::backward(const TimedStage& stage, bool sync, bool accumulate) {
   for (std::size_t i = 0; i < stage.backward.size(); ++i) {
     compute(stage.backward[i]);
     while (ready < stage.ready.size() && stage.ready[ready].after == i) {
-      if (sync || accumulate) gradient_ready(sync, accumulate);
+      if (sync || accumulate) gradient_ready(stage, ready, sync, accumulate);
       ++ready;
     }
   }
@@ -359,20 +356,31 @@ StepProgram Builder::build(int repeats) {
     }
   }
   out_.program = tasks_.build();
-  out_.machine = machine_of(gpu_, without_);
+  out_.machine = step_machine(gpu_, without_);
   return std::move(out_);
 }
 
 }  // namespace
 
+Machine step_machine(const GpuProfile& gpu, const Without& without) {
+  Machine machine;
+  if (without.slow_down) return machine;
+  machine.slow_down[compute_class][collective_class] = gpu.overlap.compute_under_collective;
+  machine.slow_down[collective_class][compute_class] = gpu.overlap.collective_under_compute;
+  machine.slow_down[compute_class][copy_class] = gpu.overlap.compute_under_copy;
+  machine.slow_down[copy_class][compute_class] = gpu.overlap.copy_under_compute;
+  return machine;
+}
+
 StepProgram build_step(const StepWork& work,
+                       const StepCosts& costs,
                        const Scenario& scenario,
                        const GpuProfile& gpu,
                        const Link& link,
                        const Without& without,
                        int repeats) {
   if (repeats < 2) throw std::logic_error("build_step: a steady step needs one before it");
-  return Builder(work, scenario, gpu, link, without).build(repeats);
+  return Builder(work, costs, scenario, gpu, link, without).build(repeats);
 }
 
 }  // namespace stepsight

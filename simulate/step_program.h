@@ -13,6 +13,7 @@
 #include "simulate/engine.h"
 #include "simulate/link.h"
 #include "simulate/program.h"
+#include "simulate/step_costs.h"
 
 namespace stepsight {
 
@@ -37,7 +38,7 @@ struct StepProgram {
   std::vector<TaskId> step_end;
   std::vector<TaskId> step_begin;          // first compute task of each step
   std::array<double, 6> kernel_seconds{};  // by WorkKind, of one step, each at full rate
-  double clock = 1;                 // of the highest, where the power limit lowers it
+  double clock = 1;                        // of the highest, where the power limit lowers it
   double host_seconds = 0;                 // issue time of one step
   double unmeasured_seconds = 0;           // kernels whose shape is far from every measured point
   double message_bytes = 0;                // all buckets of one step together
@@ -51,8 +52,13 @@ struct Without {
   bool sync_copies = false;    // gradients are not copied into buckets, buckets are not issued
 };
 
+// How compute and communication of one GPU slow each other.
+Machine step_machine(const GpuProfile& gpu, const Without& without = {});
+
 // `repeats` >= 2 steps in a row: the first fills the pipeline of host and GPU, the last is steady.
+// `costs` are those of `work` (cost_step).
 StepProgram build_step(const StepWork& work,
+                       const StepCosts& costs,
                        const Scenario& scenario,
                        const GpuProfile& gpu,
                        const Link& link,
