@@ -37,12 +37,17 @@ struct Nearest {
 
 using Axes = std::span<const std::size_t>;
 
+// Ranges up to this size are not split but searched point by point.
+constexpr std::size_t leaf = 32;
+
 void arrange(std::span<Sample> range, Axes axes, std::size_t depth) {
-  if (range.size() < 2 || axes.empty()) return;
+  if (range.size() <= leaf || axes.empty()) return;
   const std::size_t axis = axes[depth % axes.size()];
   const auto middle = static_cast<std::ptrdiff_t>(range.size() / 2);
-  std::nth_element(range.begin(), range.begin() + middle, range.end(),
-                   [axis](const Sample& a, const Sample& b) { return a.at[axis] < b.at[axis]; });
+  std::nth_element(
+      range.begin(), range.begin() + middle, range.end(), [axis](const Sample& a, const Sample& b) {
+        return a.at[axis] < b.at[axis];
+      });
   arrange(range.first(range.size() / 2), axes, depth + 1);
   arrange(range.subspan(range.size() / 2 + 1), axes, depth + 1);
 }
@@ -59,11 +64,16 @@ struct Search {
   Nearest nearest{};
 
   void in(std::span<const Sample> range, std::size_t depth) {
-    if (range.empty()) return;
+    if (range.size() <= leaf || axes.empty()) {
+      for (const Sample& sample : range) {
+        nearest.offer({squared_distance(query, sample.at), &sample});
+      }
+      return;
+    }
     const std::size_t middle = range.size() / 2;
     const Sample& sample = range[middle];
     nearest.offer({squared_distance(query, sample.at), &sample});
-    const std::size_t axis = axes.empty() ? 0 : axes[depth % axes.size()];
+    const std::size_t axis = axes[depth % axes.size()];
     const float side = query[axis] - sample.at[axis];
     const auto low = range.first(middle);
     const auto high = range.subspan(middle + 1);
@@ -73,8 +83,8 @@ struct Search {
 };
 
 // Weighted least squares of a plane through the neighbours, evaluated at the query: in one size
-// with two neighbours this is interpolation along a line. A small penalty on the slopes keeps points
-// that lie all on one side from being extrapolated.
+// with two neighbours this is interpolation along a line. A small penalty on the slopes keeps
+// points that lie all on one side from being extrapolated.
 double local_plane(const Nearest& nearest, const Point& query, Axes axes) {
   constexpr std::size_t size = MeasuredSurface::max_dimensions + 1;
   std::array<std::array<double, size + 1>, size> m{};
@@ -117,7 +127,8 @@ double bounded_by(const Nearest& nearest, double value) {
   return std::clamp(value, low, high);
 }
 
-// Points at one place (shapes that differ in what the surface does not look at) are one measurement.
+// Points at one place (shapes that differ in what the surface does not look at) are one
+// measurement.
 double mean_within(const Nearest& nearest, double distance) {
   double sum = 0;
   std::size_t count = 0;

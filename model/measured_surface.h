@@ -1,6 +1,7 @@
 // Measured points laid over a formula: log(measured / formula) at each point, interpolated between
-// the nearest points and fading out away from them. A prediction is the formula times the exponential
-// of the residual, so it returns measured points exactly and the formula where nothing was measured.
+// the nearest points and fading out away from them. A prediction is the formula times the
+// exponential of the residual, so it returns measured points exactly and the formula where nothing
+// was measured.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -34,7 +35,7 @@ class MeasuredSurface {
 
  private:
   // A k-d tree stored in place: the median of each range splits it along the axis of its depth, the
-  // axes taken in turn from those in which the points differ.
+  // axes taken in turn from those in which the points differ; small ranges are left as they are.
   std::vector<Sample> samples_;
   std::vector<std::size_t> axes_;
 };

@@ -11,6 +11,7 @@ constexpr float apart = 16;
 
 // Of a product, which as an integer might overflow.
 float log2_of(std::int64_t size, std::int64_t times = 1) {
+  if (size <= 1 && times == 1) return 0;
   const double product = static_cast<double>(size) * static_cast<double>(times);
   return static_cast<float>(std::log2(product > 0 ? product : 1));
 }

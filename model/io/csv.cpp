@@ -15,11 +15,14 @@ namespace {
 
 constexpr std::size_t most_fields = 4096;
 
+bool is_blank(char c) {
+  return c == ' ' || c == '\t';
+}
+
 std::string_view trim(std::string_view text) {
-  constexpr std::string_view blank = " \t";
-  const std::size_t first = text.find_first_not_of(blank);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(blank) - first + 1);
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
 }
 
 // The number that the whole text is, if it is one; from_chars takes neither "+5" nor "5 ".

@@ -1,0 +1,66 @@
+// What a person waits for: one prediction in process, the profile read from its files, and the
+// whole program.
+#include <cstdlib>
+#include <limits>
+#include <string>
+
+#include "model/io/model_file.h"
+#include "model/io/profile_file.h"
+#include "simulate/predict.h"
+#include "tests/bench/bench.h"
+
+namespace stepsight::bench {
+namespace {
+
+const GpuProfile& h200() {
+  static const GpuProfile profile = read_profile("h200-sxm");
+  return profile;
+}
+
+// Llama-2 7B, 4 sequences of 2048 tokens a GPU, DDP over NVSwitch: 8 GPUs, 512 buckets or so.
+Scenario llama_on_eight() {
+  Scenario scenario;
+  scenario.model = read_model("llama2-7b");
+  scenario.training.batch = 4;
+  scenario.training.seq = 2048;
+  scenario.cluster.gpu = "h200-sxm";
+  scenario.cluster.gpus = 8;
+  scenario.cluster.link = link_names(h200()).front();
+  return scenario;
+}
+
+double predict_step_ms(const BenchContext&) {
+  const Scenario scenario = llama_on_eight();
+  return 1e3 * seconds_per_call([&] { keep(predict_step(scenario, h200())); });
+}
+
+double predict_ms(const BenchContext&) {
+  const Scenario scenario = llama_on_eight();
+  return 1e3 * seconds_per_call([&] { keep(predict(scenario, h200())); });
+}
+
+double read_profile_ms(const BenchContext&) {
+  return 1e3 * seconds_per_call([&] { keep(read_profile("h200-sxm")); });
+}
+
+// Median of whole processes, with their start and their output.
+double process_ms(const BenchContext& context) {
+  if (context.program.empty()) return std::numeric_limits<double>::quiet_NaN();
+  const std::string command =
+      "'" + context.program +
+      "' predict --model llama2-7b --gpu h200-sxm --gpus 8 --batch 4 --seq 2048 >/dev/null 2>&1";
+  if (std::system(command.c_str()) != 0) return std::numeric_limits<double>::quiet_NaN();
+  return 1e3 * seconds_per_call([&] { keep(std::system(command.c_str())); }, 0, 31);
+}
+
+const int registered[] = {
+    add_bench(
+        {"predict: step of Llama-2 7B, DDP on 8 GPUs", 1, "ms", Better::lower, predict_step_ms}),
+    add_bench(
+        {"predict: the same with attribution and memory", 1, "ms", Better::lower, predict_ms}),
+    add_bench({"profile: read parameters and points", 15, "ms", Better::lower, read_profile_ms}),
+    add_bench({"process: stepsight predict", 50, "ms", Better::lower, process_ms}),
+};
+
+}  // namespace
+}  // namespace stepsight::bench
