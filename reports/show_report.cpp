@@ -1,0 +1,210 @@
+#include "reports/show_report.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "model/transformer.h"
+#include "reports/text_table.h"
+
+namespace stepsight {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view family_names[] = {"gpt", "llama", "bert"};
+
+std::string_view family_of(const ModelShape& m) {
+  return family_names[static_cast<std::size_t>(m.family)];
+}
+
+double rate(const GpuProfile& gpu, Dtype type) {
+  return gpu.vendor_TFLOPS[static_cast<std::size_t>(type)];
+}
+
+std::string rate_cell(const GpuProfile& gpu, Dtype type) {
+  return rate(gpu, type) > 0 ? format_significant(rate(gpu, type)) : "-";
+}
+
+bool is_measured(const GpuProfile& gpu) {
+  for (const ParameterRecord& r : gpu.records) {
+    if (r.points > 0) return true;
+  }
+  return false;
+}
+
+std::string_view kind_of_profile(const GpuProfile& gpu) {
+  return is_measured(gpu) ? "measured" : "class values";
+}
+
+// A large message's busbw by the curve, in GB/s.
+double large_busbw(const CollectiveCurve& c) {
+  constexpr double large = 512e6;
+  return large * traffic_factor(c.kind, c.ranks) / cost(c, Bytes{large}).time.value / 1e9;
+}
+
+std::string operators_text(const std::vector<Operator>& operators) {
+  TextTable table;
+  table.columns = {{"operator", Align::left}, {"work", Align::left}};
+  for (const Operator& op : operators) {
+    std::string work;
+    if (const auto* g = std::get_if<Gemm>(&op.work)) {
+      work = fmt::format("gemm {} x {} x {}{}", g->m, g->n, g->k,
+                         g->batch > 1 ? fmt::format(", {} of them", g->batch) : "");
+    } else if (const auto* a = std::get_if<Attention>(&op.work)) {
+      work = fmt::format("attention, {} heads of {}, sequence {}", a->heads, a->head_dim, a->seq);
+    } else {
+      const Pass& p = std::get<Pass>(op.work);
+      work = fmt::format("{} of {} x {}", info(p.kind).name, p.rows, p.cols);
+    }
+    table.rows.push_back({std::string(op.label), work});
+  }
+  return table.text();
+}
+
+}  // namespace
+
+std::string models_text(std::span<const ModelShape> models) {
+  TextTable table;
+  table.columns = {{"model", Align::left}, {"family", Align::left}, {"parameters"}, {"layers"},
+                   {"hidden"}, {"heads"}, {"kv"}, {"vocabulary"}};
+  for (const ModelShape& m : models) {
+    table.rows.push_back({m.name, std::string(family_of(m)),
+                          format_count(static_cast<double>(parameter_count(m))),
+                          std::to_string(m.layers), std::to_string(m.hidden),
+                          std::to_string(m.heads), std::to_string(m.kv_heads),
+                          format_count(static_cast<double>(m.vocab))});
+  }
+  return table.text();
+}
+
+std::string model_text(const ModelShape& model) {
+  Training training;
+  training.seq = model.max_seq > 0 ? std::min<std::int64_t>(model.max_seq, 2048)
+                 : model.positions > 0 ? model.positions
+                                       : 2048;
+  const StepWork work = step_work(model, training);
+  return models_text({&model, 1}) +
+         fmt::format("\nOne block, forward, one sequence of {} in bf16:\n", training.seq) +
+         operators_text(work.block.forward) + "\nand backward:\n" +
+         operators_text(work.block.backward);
+}
+
+std::string gpus_text(std::span<const GpuProfile> gpus) {
+  TextTable table;
+  table.columns = {{"name", Align::left}, {"memory"}, {"TB/s"}, {"fp32"}, {"tf32"}, {"fp16"},
+                   {"bf16"}, {"fp8"}, {"W"}, {"profile", Align::left}};
+  for (const GpuProfile& g : gpus) {
+    table.rows.push_back({g.name, format_bytes(g.memory_bytes), format_significant(g.hbm_TBps),
+                          rate_cell(g, Dtype::fp32), rate_cell(g, Dtype::tf32),
+                          rate_cell(g, Dtype::fp16), rate_cell(g, Dtype::bf16),
+                          rate_cell(g, Dtype::fp8), format_significant(g.power_W),
+                          std::string(kind_of_profile(g))});
+  }
+  return table.text() + "\nVendor's figures; rates in TFLOP/s, dense.\n";
+}
+
+std::string profiles_text(std::span<const GpuProfile> profiles) {
+  TextTable table;
+  table.columns = {{"profile", Align::left}, {"kind", Align::left}, {"parameters"}, {"of measured"},
+                   {"bf16 held out"}, {"links", Align::left}};
+  for (const GpuProfile& p : profiles) {
+    std::size_t measured = 0;
+    for (const ParameterRecord& r : p.records) measured += r.points > 0 ? 1 : 0;
+    std::string error = "-";
+    for (const FitQuality& q : p.quality) {
+      if (q.group == "gemm.bf16") error = format_percent(q.held_out_median_error);
+    }
+    std::set<std::string> links;
+    for (const CollectiveCurve& c : p.collectives) links.insert(c.link);
+    std::string names;
+    for (const std::string& l : links) names += (names.empty() ? "" : ", ") + l;
+    table.rows.push_back({p.name, std::string(kind_of_profile(p)), std::to_string(p.records.size()),
+                          std::to_string(measured), error, names});
+  }
+  return table.text();
+}
+
+std::string profile_report_text(const GpuProfile& profile) {
+  std::string out = fmt::format("{} ({}): {}\n", profile.title, profile.name, kind_of_profile(profile));
+  for (const std::string& s : profile.sources) out += "  " + s + "\n";
+  TextTable table;
+  table.columns = {{"parameter", Align::left}, {"value"}, {"sd"}, {"points"}};
+  for (const ParameterRecord& r : profile.records) {
+    table.rows.push_back({r.name, format_significant(r.value), format_significant(r.sd),
+                          r.points > 0 ? format_count(r.points) : "class"});
+  }
+  out += "\n" + table.text();
+  TextTable fit;
+  fit.columns = {{"group", Align::left}, {"fitted"}, {"formula"}, {"held out"}, {"median"}, {"p90"}};
+  for (const FitQuality& q : profile.quality) {
+    fit.rows.push_back({q.group, format_count(q.fitted_points), format_percent(q.fitted_median_error),
+                        format_count(q.held_out_points), format_percent(q.held_out_median_error),
+                        format_percent(q.held_out_p90_error)});
+  }
+  if (!fit.rows.empty()) out += "\n" + fit.text();
+  return out;
+}
+
+std::string links_text(std::span<const GpuProfile> profiles) {
+  TextTable table;
+  table.columns = {{"link", Align::left}, {"card", Align::left}, {"collective", Align::left}, {"GPUs"},
+                   {"latency"}, {"busbw GB/s"}};
+  for (const GpuProfile& p : profiles) {
+    for (const CollectiveCurve& c : p.collectives) {
+      table.rows.push_back({c.link, p.name, std::string(info(c.kind).name), std::to_string(c.ranks),
+                            format_seconds(c.parameters.latency_us * 1e-6),
+                            format_significant(large_busbw(c))});
+    }
+  }
+  return table.text() +
+         "\nbusbw as nccl-tests defines it, of a message of 512 MB.\n"
+         "loopback:K  each bucket is copied K times to pinned host memory and back: overlap\n"
+         "            can be measured, and predicted, on one GPU.\n";
+}
+
+std::string models_json(std::span<const ModelShape> models) {
+  Json out = Json::array();
+  for (const ModelShape& m : models) {
+    out.push_back({{"name", m.name}, {"family", family_of(m)}, {"parameters", parameter_count(m)},
+                   {"layers", m.layers}, {"hidden", m.hidden}, {"heads", m.heads},
+                   {"kv_heads", m.kv_heads}, {"head_dim", m.head_dim}, {"ffn", m.ffn},
+                   {"vocab", m.vocab}, {"tied_head", m.tied_head}});
+  }
+  return out.dump(1) + "\n";
+}
+
+std::string profiles_json(std::span<const GpuProfile> profiles) {
+  Json out = Json::array();
+  for (const GpuProfile& p : profiles) {
+    Json parameters = Json::object();
+    for (const ParameterRecord& r : p.records) {
+      parameters[r.name] = {{"value", r.value}, {"sd", r.sd}, {"points", r.points}, {"source", r.source}};
+    }
+    Json rates = Json::object();
+    for (const DtypeInfo& t : dtypes) {
+      if (rate(p, t.dtype) > 0) rates[std::string(t.name)] = rate(p, t.dtype);
+    }
+    out.push_back({{"name", p.name}, {"title", p.title}, {"kind", kind_of_profile(p)},
+                   {"multiprocessors", p.multiprocessors}, {"memory_bytes", p.memory_bytes},
+                   {"hbm_TBps", p.hbm_TBps}, {"dense_TFLOPS", rates}, {"power_W", p.power_W},
+                   {"sources", p.sources}, {"parameters", parameters}});
+  }
+  return out.dump(1) + "\n";
+}
+
+std::string links_json(std::span<const GpuProfile> profiles) {
+  Json out = Json::array();
+  for (const GpuProfile& p : profiles) {
+    for (const CollectiveCurve& c : p.collectives) {
+      out.push_back({{"link", c.link}, {"gpu", p.name}, {"collective", info(c.kind).name},
+                     {"gpus", c.ranks}, {"latency_us", c.parameters.latency_us},
+                     {"busbw_GBps", large_busbw(c)}, {"source", c.source}});
+    }
+  }
+  return out.dump(1) + "\n";
+}
+
+}  // namespace stepsight
