@@ -206,6 +206,7 @@ void StageBuilder::embedding() {
   piece();
   forward("embedding", pass(PassKind::embedding, h, type));
   if (shape_.positions > 0) position_embedding();
+  if (shape_.token_types > 0) token_type_embedding();
   backward("embedding", Pass{PassKind::fill, shape_.vocab, h, type});
   backward("embedding", pass(PassKind::embedding_backward, h, type));
   const bool shared = shape_.tied_head && (shape_.family != Family::bert || shape_.mlm_head);
@@ -221,7 +222,11 @@ void StageBuilder::position_embedding() {
   backward("positions", Pass{PassKind::bias_gradient, training_.batch, training_.seq * h, type});
   backward("positions", Pass{PassKind::fill, shape_.positions, h, type});
   ready("positions.weight", shape_.positions * h);
-  if (shape_.token_types == 0) return;
+}
+
+void StageBuilder::token_type_embedding() {
+  const std::int64_t h = shape_.hidden;
+  const Dtype type = parameter_dtype(training_.precision);
   if (!fused()) forward("token types", pass(PassKind::embedding, h, type));
   if (!fused()) forward("token types", pass(PassKind::add, h, type));
   backward("token types", pass(PassKind::embedding_backward, h, type));

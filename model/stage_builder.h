@@ -76,6 +76,7 @@ class StageBuilder {
   void fused_attention();
   void unfused_attention();
   void position_embedding();
+  void token_type_embedding();
 
   const ModelShape& shape_;
   const Training& training_;
