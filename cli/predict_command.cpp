@@ -1,5 +1,8 @@
-#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
 #include <memory>
+
+#include <CLI/CLI.hpp>
 
 #include "cli/command.h"
 #include "cli/output.h"
@@ -18,7 +21,8 @@ namespace {
 struct PredictFlags {
   std::string file;
   std::string output;
-  std::map<std::string, std::string> keys;  // scenario key -> value, as given
+  std::map<std::string, std::string> keys;  // scenario key -> value
+  std::vector<std::string> given;           // the keys on the command line, in its order
   bool json = false;
   bool csv = false;
 };
@@ -35,24 +39,40 @@ std::string flag_of(std::string_view key) {
 
 ScenarioFile read(const PredictFlags& flags) {
   std::vector<KeyFlag> keys;
-  for (const auto& [key, value] : flags.keys) {
-    if (!value.empty()) keys.push_back({flag_of(key), key, value});
+  for (const std::string& key : flags.given) {
+    keys.push_back({flag_of(key), key, flags.keys.at(key)});
   }
   if (flags.file.empty() && keys.empty()) {
-    throw UserError("predict needs a scenario file, or flags: --model, --gpu, --gpus, --batch, --seq");
+    throw UserError(
+        "predict needs a scenario file, or flags: --model, --gpu, --gpus, --batch, --seq");
   }
   return flags.file.empty() ? scenario_from_flags(keys) : read_scenario(flags.file, keys);
 }
 
+bool was_given(const PredictFlags& flags, std::string_view key) {
+  return std::ranges::find(flags.given, key) != flags.given.end();
+}
+
 // With several GPUs and no link given, the profile's only one is taken, and said.
 void choose_link(PredictFlags& flags, Profiles& profiles, std::vector<std::string>& notes) {
-  const bool flags_only = flags.file.empty();
-  const bool several = flags.keys["gpus"].find_first_not_of(" 1") != std::string::npos;
-  if (!flags_only || !several || !flags.keys["link"].empty() || flags.keys["gpu"].empty()) return;
-  const std::vector<std::string> links = link_names(profiles.get(flags.keys["gpu"]));
+  const std::string& gpu = flags.keys["gpu"];
+  const bool one_gpu = !was_given(flags, "gpus") || flags.keys["gpus"] == "1";
+  const bool one_card = was_given(flags, "gpu") && gpu.find(',') == std::string::npos;
+  if (!flags.file.empty() || one_gpu || !one_card || was_given(flags, "link")) return;
+  const std::vector<std::string> links = link_names(profiles.get(gpu));
   if (links.size() != 1) return;
   flags.keys["link"] = links.front();
-  notes.push_back("No --link was given: took " + links.front() + ", the one that was measured.");
+  flags.given.emplace_back("link");
+  notes.push_back("No --link was given: took " + links.front() + ", the only one in the profile.");
+}
+
+// The order in which the axes of a sweep change is that of the flags.
+void note_given(PredictFlags& flags, const CLI::App& command) {
+  for (const CLI::Option* option : command.parse_order()) {
+    for (const auto& [key, value] : flags.keys) {
+      if (option->check_name(flag_of(key))) flags.given.push_back(key);
+    }
+  }
 }
 
 void predict_command(PredictFlags flags) {
@@ -68,12 +88,14 @@ void predict_command(PredictFlags flags) {
     for (std::size_t a = 0; a < at.size(); ++a) values.push_back(file.axis_values[a][at[a]]);
     report.coordinates.push_back(std::move(values));
   }
-  report.points =
-      study(file.points, [&](const std::string& name) -> const GpuProfile& { return profiles.get(name); });
-  const GpuProfile& gpu = profiles.get(file.points.back().cluster.gpu);
-  write_output(flags.output, flags.json  ? predict_json(report)
-                             : flags.csv ? predict_csv(report)
-                                         : predict_text(report, gpu));
+  report.points = study(file.points, [&](const std::string& name) -> const GpuProfile& {
+    return profiles.get(name);
+  });
+  const GpuProfile& gpu = profiles.get(report.points[focus_of(report)].scenario.cluster.gpu);
+  write_output(flags.output,
+               flags.json  ? predict_json(report)
+               : flags.csv ? predict_csv(report)
+                           : predict_text(report, gpu));
 }
 
 }  // namespace
@@ -81,7 +103,8 @@ void predict_command(PredictFlags flags) {
 void add_predict_command(CLI::App& app, int& /*exit_code*/) {
   auto flags = std::make_shared<PredictFlags>();
   CLI::App* command = app.add_subcommand("predict", "Step time, speed-up and efficiency on N GPUs");
-  command->add_option("scenario", flags->file, "scenario file (scenarios/README.md lists its keys)");
+  command->add_option(
+      "scenario", flags->file, "scenario file (scenarios/README.md lists its keys)");
   CLI::Option* json = command->add_flag("--json", flags->json, "for machines");
   command->add_flag("--csv", flags->csv, "one row a point")->excludes(json);
   command->add_option("-o,--output", flags->output, "write to this file instead");
@@ -89,7 +112,8 @@ void add_predict_command(CLI::App& app, int& /*exit_code*/) {
     // The architecture of an own model is a table in a scenario, not a heap of flags.
     if (key.section == "model" && key.name != "name" && key.name != "vocab") continue;
     std::string meaning(key.meaning);
-    if (!key.fallback.empty() && key.fallback != "-") meaning += " (default " + std::string(key.fallback) + ")";
+    if (!key.fallback.empty() && key.fallback != "-")
+      meaning += " (default " + std::string(key.fallback) + ")";
     command->add_option(flag_of(key.name), flags->keys[std::string(key.name)], help_text(meaning))
         ->group("Scenario keys, each may be a list: 1,2,4,8");
   }
@@ -97,7 +121,10 @@ void add_predict_command(CLI::App& app, int& /*exit_code*/) {
       "Example:\n"
       "  stepsight predict --model llama2-7b --gpu h200-sxm --gpus 1,2,4,8 --batch 4 \\\n"
       "    --seq 2048");
-  command->callback([flags] { predict_command(*flags); });
+  command->callback([flags, command] {
+    note_given(*flags, *command);
+    predict_command(*flags);
+  });
 }
 
 }  // namespace stepsight

@@ -1,6 +1,5 @@
 // The machine-readable forms of a prediction; every number of the text is here, too.
 #include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "reports/predict_report.h"
@@ -19,45 +18,69 @@ Json json_of(const ScalingPoint& p) {
 }
 
 Json json_of(const Memory& m) {
-  return {{"parameters_bytes", m.parameters}, {"gradients_bytes", m.gradients},
-          {"optimizer_bytes", m.optimizer},   {"activations_bytes", m.activations},
-          {"buckets_bytes", m.buckets},       {"reserve_bytes", m.reserve},
-          {"peak_bytes", m.peak},             {"fits", m.fits},
+  return {{"parameters_bytes", m.parameters},
+          {"gradients_bytes", m.gradients},
+          {"optimizer_bytes", m.optimizer},
+          {"activations_bytes", m.activations},
+          {"buckets_bytes", m.buckets},
+          {"reserve_bytes", m.reserve},
+          {"peak_bytes", m.peak},
+          {"fits", m.fits},
           {"largest_batch", m.largest_batch}};
 }
 
-std::string bound_by(const Prediction& r) {
-  if (r.host_bound) return "host";
-  return r.exposed_s > 0.15 * r.step.value ? "link" : "gpu";
+// A number or a truth value where the text is one, so that 4 does not become "4".
+Json value_of(const std::string& text) {
+  const Json value = Json::parse(text, nullptr, false);
+  return value.is_number() || value.is_boolean() ? value : Json(text);
+}
+
+Json identity_of(const Scenario& s) {
+  return {{"model", s.model.name},
+          {"gpu", s.cluster.gpu},
+          {"gpus", s.cluster.gpus},
+          {"link", s.cluster.link},
+          {"batch", s.training.batch},
+          {"seq", s.training.seq},
+          {"accumulation", s.training.accumulation},
+          {"precision", name_of(s.training.precision)}};
+}
+
+// Axes whose key is none of identity_of()'s.
+std::vector<std::size_t> further_axes(const PredictReport& report) {
+  const Json named = identity_of(report.points.front().scenario);
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < report.axes.size(); ++i) {
+    if (!named.contains(report.axes[i]) && report.axes[i] != "name") out.push_back(i);
+  }
+  return out;
+}
+
+void add_figures(Json& out, const StudyPoint& p) {
+  const Prediction& r = p.prediction;
+  out["step_time_s"] = r.step.value;
+  out["samples_per_s"] = r.samples_per_s;
+  out["tokens_per_s"] = r.tokens_per_s;
+  out["weak"] = json_of(p.weak);
+  out["strong"] = p.strong ? json_of(*p.strong) : Json(nullptr);
+  out["mfu"] = r.mfu;
+  out["exposed_communication_s"] = r.exposed_s;
+  out["communication_s"] = r.communication_s;
+  out["communication_share"] = r.communication_share;
+  out["message_bytes"] = r.message_bytes;
+  out["buckets"] = r.buckets;
+  out["host_s"] = r.host_s;
+  out["gpu_busy_s"] = r.gpu_busy_s;
+  out["clock"] = r.clock;
+  out["bound_by"] = bound_by(r);
+  out["unmeasured_share"] = r.unmeasured_share;
+  out["memory"] = json_of(r.memory);
 }
 
 Json json_of(const StudyPoint& p) {
   const Prediction& r = p.prediction;
-  const Scenario& s = p.scenario;
-  Json out = {{"model", s.model.name},
-              {"gpu", s.cluster.gpu},
-              {"gpus", s.cluster.gpus},
-              {"link", s.cluster.link},
-              {"batch", s.training.batch},
-              {"seq", s.training.seq},
-              {"accumulation", s.training.accumulation},
-              {"step_time_s", r.step.value},
-              {"samples_per_s", r.samples_per_s},
-              {"tokens_per_s", r.tokens_per_s},
-              {"weak", json_of(p.weak)},
-              {"strong", p.strong ? json_of(*p.strong) : Json(nullptr)},
-              {"mfu", r.mfu},
-              {"exposed_communication_s", r.exposed_s},
-              {"communication_s", r.communication_s},
-              {"communication_share", r.communication_share},
-              {"message_bytes", r.message_bytes},
-              {"buckets", r.buckets},
-              {"host_s", r.host_s},
-              {"gpu_busy_s", r.gpu_busy_s},
-              {"clock", r.clock},
-              {"bound_by", bound_by(r)},
-              {"unmeasured_share", r.unmeasured_share},
-              {"memory", json_of(r.memory)}};
+  Json out = identity_of(p.scenario);
+  add_figures(out, p);
   for (const auto& [kind, seconds] : r.breakdown) {
     out["breakdown_s"][std::string(name_of(kind))] = seconds;
   }
@@ -70,31 +93,66 @@ Json json_of(const StudyPoint& p) {
   return out;
 }
 
+std::string quoted(const std::string& cell) {
+  if (cell.find_first_of(",\"\n\r") == std::string::npos) return cell;
+  std::string out = "\"";
+  for (const char c : cell) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
 }  // namespace
 
 std::string predict_json(const PredictReport& report) {
+  const std::vector<std::size_t> further = further_axes(report);
   Json out = {{"schema", 1}, {"title", report.title}, {"axes", report.axes}};
   out["points"] = Json::array();
-  for (const StudyPoint& p : report.points) out["points"].push_back(json_of(p));
+  for (std::size_t i = 0; i < report.points.size(); ++i) {
+    Json point;
+    for (const std::size_t a : further) point[report.axes[a]] = value_of(report.coordinates[i][a]);
+    point.update(json_of(report.points[i]));
+    out["points"].push_back(std::move(point));
+  }
   out["notes"] = report.notes;
   return out.dump(1) + "\n";
 }
 
 std::string predict_csv(const PredictReport& report) {
-  std::string out =
-      "model,gpu,gpus,link,batch,seq,accumulation,step_time_s,samples_per_s,tokens_per_s,"
+  const std::vector<std::size_t> further = further_axes(report);
+  std::string out;
+  for (const std::size_t a : further) out += report.axes[a] + ",";
+  out +=
+      "model,gpu,gpus,link,batch,seq,accumulation,precision,step_time_s,samples_per_s,tokens_per_s,"
       "weak_speedup,weak_efficiency,strong_speedup,strong_efficiency,mfu,exposed_communication_s,"
       "communication_s,peak_memory_bytes,fits,bound_by\n";
-  for (const StudyPoint& p : report.points) {
+  for (std::size_t i = 0; i < report.points.size(); ++i) {
+    const StudyPoint& p = report.points[i];
     const Prediction& r = p.prediction;
     const Scenario& s = p.scenario;
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", s.model.name,
-                       s.cluster.gpu, s.cluster.gpus, s.cluster.link, s.training.batch,
-                       s.training.seq, s.training.accumulation, r.step.value, r.samples_per_s,
-                       r.tokens_per_s, p.weak.scaling.speedup, p.weak.scaling.efficiency,
-                       p.strong ? fmt::format("{}", p.strong->scaling.speedup) : "",
-                       p.strong ? fmt::format("{}", p.strong->scaling.efficiency) : "", r.mfu,
-                       r.exposed_s, r.communication_s, r.memory.peak, r.memory.fits ? "yes" : "no",
+    for (const std::size_t a : further) out += quoted(report.coordinates[i][a]) + ",";
+    out += fmt::format("{},{},{},{},",
+                       quoted(s.model.name),
+                       quoted(s.cluster.gpu),
+                       s.cluster.gpus,
+                       quoted(s.cluster.link));
+    out += fmt::format("{},{},{},{},",
+                       s.training.batch,
+                       s.training.seq,
+                       s.training.accumulation,
+                       name_of(s.training.precision));
+    out += fmt::format("{},{},{},{},{},",
+                       r.step.value,
+                       r.samples_per_s,
+                       r.tokens_per_s,
+                       p.weak.scaling.speedup,
+                       p.weak.scaling.efficiency);
+    out += p.strong ? fmt::format("{},{},", p.strong->scaling.speedup, p.strong->scaling.efficiency)
+                    : std::string(",,");
+    out += fmt::format("{},{},{},{},{},{}\n",
+                       r.mfu,
+                       r.exposed_s,
+                       r.communication_s,
+                       r.memory.peak,
+                       r.memory.fits ? "yes" : "no",
                        bound_by(r));
   }
   return out;

@@ -1,189 +1,213 @@
 #include "reports/predict_report.h"
 
+#include <algorithm>
+#include <array>
+
 #include <fmt/format.h>
 
-#include <algorithm>
-
+#include "reports/predict_sections.h"
 #include "reports/text_table.h"
 
 namespace stepsight {
 
 namespace {
 
-std::string precision_name(const Precision& precision) {
-  for (const PrecisionName& row : precisions) {
-    if (row.precision == precision) return std::string(row.name);
+bool is_axis(const PredictReport& report, std::string_view key) {
+  return std::ranges::find(report.axes, key) != report.axes.end();
+}
+
+// What every point has in common; what an axis changes is in the table.
+std::string model_of(const PredictReport& report) {
+  constexpr std::array<std::string_view, 8> sizes{
+      "name", "config", "family", "layers", "hidden", "heads", "ffn", "vocab"};
+  const Scenario& s = report.points.front().scenario;
+  if (std::ranges::any_of(sizes, [&](std::string_view k) { return is_axis(report, k); })) {
+    return "";
   }
-  return "?";
+  const double parameters = static_cast<double>(parameter_count(s.model));
+  return fmt::format("{} ({} parameters), ", s.model.name, format_count(parameters));
+}
+
+std::string batch_of(const PredictReport& report) {
+  const Training& t = report.points.front().scenario.training;
+  std::string out;
+  const bool fixed = t.global_batch > 0;
+  if (!is_axis(report, fixed ? "global_batch" : "batch") && !is_axis(report, "seq")) {
+    out += fixed ? fmt::format(", {} x {} tokens a step over all GPUs", t.global_batch, t.seq)
+                 : fmt::format(", {} x {} tokens on each GPU", t.batch, t.seq);
+  }
+  if (t.accumulation > 1 && !is_axis(report, "accumulation")) {
+    out += fmt::format(", {} micro-steps a step", t.accumulation);
+  }
+  return out;
+}
+
+std::string cluster_of(const PredictReport& report, const GpuProfile& gpu) {
+  const Scenario& s = report.points[focus_of(report)].scenario;
+  std::string out = is_axis(report, "gpu") ? "" : gpu.title;
+  if (s.cluster.link.empty()) return out;
+  if (!is_axis(report, "link")) out += (out.empty() ? "" : ", ") + s.cluster.link;
+  if (s.parallel.strategy == Strategy::none) return out + ", no exchange";
+  if (!is_axis(report, "bucket_cap_MB")) {
+    out += fmt::format(", DDP in buckets of {:g} MiB", s.parallel.bucket_cap_MB);
+  }
+  return out;
 }
 
 std::string question(const PredictReport& report, const GpuProfile& gpu) {
-  const Scenario& s = report.points.front().scenario;
-  std::string out;
-  if (!report.title.empty()) out += report.title + "\n";
-  out += fmt::format("{} ({} parameters), {} x {} tokens a GPU and micro-step", s.model.name,
-                     format_count(static_cast<double>(parameter_count(s.model))), s.training.batch,
-                     s.training.seq);
-  if (s.training.accumulation > 1) out += fmt::format(", {} micro-steps", s.training.accumulation);
-  out += fmt::format(",\n{}{}, {}", precision_name(s.training.precision),
-                     s.training.compile ? ", compiled" : "", gpu.title);
-  const std::string& link = report.points.back().scenario.cluster.link;
-  if (!link.empty()) out += ", " + link;
-  return out + "\n";
+  const Training& t = report.points.front().scenario.training;
+  std::string what = model_of(report);
+  if (!is_axis(report, "precision")) what += std::string(name_of(t.precision)) + ", ";
+  if (t.compile && !is_axis(report, "compile")) what += "compiled, ";
+  what += optimizer_names[static_cast<std::size_t>(t.optimizer)];
+  what += batch_of(report);
+  std::string out = report.title.empty() ? "" : wrap(report.title) + "\n\n";
+  return out + wrap(what) + "\n" + wrap(cluster_of(report, gpu)) + "\n";
 }
 
-bool only_gpus_vary(const PredictReport& report) {
-  return std::ranges::all_of(report.axes, [](const std::string& a) { return a == "gpus"; });
+std::string speedup_cell(const ScalingPoint& p) {
+  return fmt::format("{:.2f}x", p.scaling.speedup);
+}
+std::string efficiency_cell(const ScalingPoint& p) {
+  return format_percent(p.scaling.efficiency, 0);
 }
 
-std::string speedup_cell(const Scaling& s) { return fmt::format("{:.2f}x", s.speedup); }
-std::string efficiency_cell(const Scaling& s) { return format_percent(s.efficiency, 0); }
+// Which figures say something: without a second GPU nothing scales, without an exchange nothing is
+// exposed.
+struct Columns {
+  bool scaling = false;
+  bool exposed = false;
+};
 
-std::string memory_cell(const Memory& m) {
-  return format_bytes(m.peak) + (m.fits ? "" : " !");
+Columns columns_of(const PredictReport& report) {
+  Columns out;
+  for (const StudyPoint& p : report.points) {
+    if (p.scenario.cluster.gpus > 1) out.scaling = true;
+    if (p.prediction.message_bytes > 0) out.exposed = true;
+  }
+  return out;
 }
 
+std::string label_of(const std::string& axis) {
+  return axis == "gpus" ? "GPUs" : axis == "name" ? "model" : axis;
+}
+
+// The figures of a point, in the order of figure_columns().
+std::vector<std::string> figures(const StudyPoint& p, const Columns& columns) {
+  const Prediction& r = p.prediction;
+  std::vector<std::string> out{format_seconds(r.step.value), format_count(r.tokens_per_s)};
+  if (columns.scaling) {
+    out.push_back(speedup_cell(p.weak));
+    out.push_back(efficiency_cell(p.weak));
+    out.push_back(p.strong ? speedup_cell(*p.strong) : "-");
+    out.push_back(p.strong ? efficiency_cell(*p.strong) : "-");
+  }
+  out.push_back(format_percent(r.mfu, 0));
+  if (columns.exposed) {
+    out.push_back(r.message_bytes > 0 ? format_seconds(r.exposed_s) : "-");
+  }
+  out.push_back(format_bytes(r.memory.peak) + (r.memory.fits ? "" : "!"));
+  return out;
+}
+
+std::vector<TextTable::Column> figure_columns(const Columns& columns) {
+  std::vector<TextTable::Column> out{{"step"}, {"tokens/s"}};
+  if (columns.scaling) {
+    const std::initializer_list<TextTable::Column> scaling{
+        {"weak"}, {"eff."}, {"strong", Align::right, 1}, {"eff.", Align::right, 1}};
+    out.insert(out.end(), scaling);
+  }
+  out.push_back({"MFU", Align::right, 2});
+  if (columns.exposed) out.push_back({"exposed", Align::right, 3});
+  out.push_back({"memory"});
+  return out;
+}
+
+// Axes first (GPUs also when they are none, if there are several), then the figures.
 std::string table_of(const PredictReport& report) {
+  const Columns columns = columns_of(report);
+  const bool add_gpus = !is_axis(report, "gpus");
   TextTable table;
-  const bool gpus_only = only_gpus_vary(report);
-  if (gpus_only) table.columns = {{"GPUs"}};
+  if (add_gpus) table.columns.push_back({"GPUs"});
   for (const std::string& axis : report.axes) {
-    if (!gpus_only) table.columns.push_back({axis});
+    table.columns.push_back({label_of(axis)});
   }
-  for (const char* header : {"step", "tokens/s", "weak", "eff.", "strong", "eff.", "MFU", "exposed",
-                             "memory"}) {
-    table.columns.push_back({header});
-  }
+  for (TextTable::Column& c : figure_columns(columns)) table.columns.push_back(std::move(c));
   for (std::size_t i = 0; i < report.points.size(); ++i) {
-    const StudyPoint& p = report.points[i];
     std::vector<std::string> row;
-    if (gpus_only) row.push_back(std::to_string(p.scenario.cluster.gpus));
-    if (!gpus_only) row = report.coordinates[i];
-    const Prediction& r = p.prediction;
-    const bool strong = p.strong.has_value();
-    for (std::string cell :
-         {format_seconds(r.step.value), format_count(r.tokens_per_s), speedup_cell(p.weak.scaling),
-          efficiency_cell(p.weak.scaling), strong ? speedup_cell(p.strong->scaling) : "-",
-          strong ? efficiency_cell(p.strong->scaling) : "-", format_percent(r.mfu, 0),
-          format_seconds(r.exposed_s), memory_cell(r.memory)}) {
-      row.push_back(std::move(cell));
-    }
+    if (add_gpus) row.push_back(std::to_string(report.points[i].scenario.cluster.gpus));
+    for (const std::string& value : report.coordinates[i]) row.push_back(value);
+    for (std::string& cell : figures(report.points[i], columns)) row.push_back(std::move(cell));
     table.rows.push_back(std::move(row));
   }
-  return table.text();
+  return table.fitted();
 }
 
-std::string bar(double share) {
-  constexpr double width = 30;
-  const auto filled = static_cast<std::size_t>(std::clamp(share, 0.0, 1.0) * width + 0.5);
-  return std::string(filled, '#');
-}
-
-// The step cut into parts that add up to it, each with a bar.
-std::string parts_of(const std::vector<std::pair<std::string, double>>& parts, double whole) {
-  TextTable table;
-  table.columns = {{"", Align::left}, {"time"}, {"share"}, {"", Align::left}};
-  for (const auto& [name, seconds] : parts) {
-    table.rows.push_back({name, format_seconds(seconds), format_percent(seconds / whole),
-                          bar(seconds / whole)});
+// Which of the table's rows the sections are about; said only where it could be another one.
+std::string about(const PredictReport& report) {
+  if (report.axes.empty() || (report.axes.size() == 1 && report.axes.front() == "gpus")) return "";
+  const std::vector<std::string>& at = report.coordinates[focus_of(report)];
+  std::string out;
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    out += (i == 0 ? "" : ", ") + label_of(report.axes[i]) + " = " + at[i];
   }
-  const std::string text = table.text();
-  const std::size_t header = text.find('\n', text.find('\n') + 1) + 1;
-  return text.substr(header);
+  return "\n" + wrap("The rest is about the row " + out + ".") + "\n";
 }
 
-std::string why_not_linear(const StudyPoint& p) {
-  const Attribution& a = p.prediction.attribution;
-  const double step = p.prediction.step.value;
-  std::string out = fmt::format("\nWhy {} GPUs are {:.2f} times one, not {}: a step of {}\n",
-                                p.scenario.cluster.gpus, p.weak.scaling.speedup,
-                                p.scenario.cluster.gpus, format_seconds(step));
-  out += parts_of({{"what one GPU needs for its batch", a.alone},
-                   {"copying gradients into buckets", a.bucket_copies},
-                   {"waiting for communication", a.exposed},
-                   {"compute slowed by communication", a.slow_down}},
-                  step);
-  out += fmt::format("Each GPU exchanges {} of gradients in {} buckets: {} on the link, of which\n"
-                     "{} hide behind compute.\n",
-                     format_bytes(p.prediction.message_bytes), p.prediction.buckets,
-                     format_seconds(p.prediction.communication_s),
-                     format_seconds(p.prediction.communication_s - p.prediction.exposed_s));
-  return out;
-}
-
-std::string where_time_goes(const StudyPoint& p) {
-  constexpr std::pair<WorkKind, const char*> names[] = {
-      {WorkKind::gemm, "matrix products"},
-      {WorkKind::attention, "attention"},
-      {WorkKind::memory, "memory-bound passes"},
-      {WorkKind::optimizer, "optimizer"},
-      {WorkKind::sync_copy, "gradient copies"},
+// One line a figure, only for those that the table has.
+std::string legend(const PredictReport& report, const GpuProfile& gpu, const std::string& table) {
+  const StudyPoint& p = report.points[focus_of(report)];
+  const Dtype type = p.scenario.training.precision.compute;
+  const double peak = gpu.vendor_TFLOPS[static_cast<std::size_t>(type)];
+  const std::string header = table.substr(0, table.find('\n'));
+  TextTable out;
+  out.columns = {{"", Align::left}, {"", Align::left}};
+  const auto add = [&](const char* name, std::string meaning) {
+    if (header.find(name) != std::string::npos) out.rows.push_back({name, std::move(meaning)});
   };
-  std::vector<std::pair<std::string, double>> parts;
-  double busy = 0;
-  for (const auto& [kind, seconds] : p.prediction.breakdown) {
-    for (const auto& [named, name] : names) {
-      if (named == kind) parts.emplace_back(name, seconds);
-    }
-    if (kind != WorkKind::communication) busy += seconds;
-  }
-  std::string out = fmt::format("\nWhere the GPU's {} of work go\n", format_seconds(busy));
-  return out + parts_of(parts, busy);
+  add("weak", "speed-up over one GPU, the batch of each kept: N GPUs do N times the work");
+  add("strong", "speed-up over one GPU, the global batch kept: N GPUs do the same work");
+  add("eff.", "scaling efficiency: speed-up / GPUs");
+  add("MFU",
+      fmt::format("the model's FLOP (no recomputation) over the vendor's {:.0f} TFLOP/s "
+                  "{}",
+                  peak,
+                  info(type).name));
+  add("exposed", "communication while the GPU has nothing to compute");
+  add("memory", "peak of one GPU; ! where the card has less");
+  return "\n" + out.body();
 }
-
-std::string verdicts(const StudyPoint& p, const GpuProfile& gpu) {
-  const Prediction& r = p.prediction;
-  std::string out = "\n";
-  if (r.host_bound) {
-    out += fmt::format("The host sets the pace: issuing a step takes it {}, the GPU works {}.\n"
-                       "A larger batch, compilation or CUDA graphs help; a faster GPU does not.\n",
-                       format_seconds(r.host_s), format_seconds(r.gpu_busy_s));
-  } else if (r.exposed_s > 0.15 * r.step.value) {
-    out += "The link sets the pace. A larger batch, accumulation or a faster link help.\n";
-  } else {
-    out += "The GPU's compute sets the pace.\n";
-  }
-  if (r.clock < 0.995) {
-    out += fmt::format("The power limit of {:.0f} W holds the clock at {} of its maximum.\n", gpu.power_W,
-                       format_percent(r.clock, 0));
-  }
-  const Memory& m = r.memory;
-  out += m.fits ? fmt::format("Memory: {} of {}; batches up to {} fit.\n", format_bytes(m.peak),
-                              format_bytes(gpu.memory_bytes), m.largest_batch)
-                : fmt::format("Does NOT fit: {} of {}; {}.\n", format_bytes(m.peak),
-                              format_bytes(gpu.memory_bytes),
-                              m.largest_batch > 0 ? "batches up to " + std::to_string(m.largest_batch) + " fit"
-                                                  : std::string("not even a batch of 1 does"));
-  if (r.unmeasured_share > 0.02) {
-    out += fmt::format("{} of the time is in shapes that were not measured: class values or formulas.\n",
-                       format_percent(r.unmeasured_share, 0));
-  }
-  if (p.padded_vocabulary && p.padded_vocabulary->value < 0.98 * r.step.value) {
-    out += fmt::format("Hint: a vocabulary of {} is not a multiple of 8; padded to a multiple of 64 the\n"
-                       "step takes {} instead of {}.\n",
-                       p.scenario.model.vocab, format_seconds(p.padded_vocabulary->value),
-                       format_seconds(r.step.value));
-  }
-  return out;
-}
-
-constexpr std::string_view legend =
-    "\nweak: speed-up over one GPU, the batch of each GPU kept. strong: the global batch\n"
-    "kept. eff.: speed-up / GPUs. MFU: the model's FLOP (no recomputation) over the\n"
-    "vendor's dense peak. exposed: communication while the GPU has nothing to compute.\n"
-    "memory: peak of one GPU, ! where it exceeds the card's.\n";
 
 }  // namespace
 
+std::size_t focus_of(const PredictReport& report) {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < report.points.size(); ++i) {
+    const auto gpus = [&](std::size_t at) { return report.points[at].scenario.cluster.gpus; };
+    if (gpus(i) >= gpus(best)) best = i;
+  }
+  return best;
+}
+
+std::string_view bound_by(const Prediction& prediction) {
+  if (prediction.host_bound) return "host";
+  return prediction.exposed_s > 0.15 * prediction.step.value ? "link" : "gpu";
+}
+
+std::string_view name_of(const Precision& precision) {
+  for (const PrecisionName& row : precisions) {
+    if (row.precision == precision) return row.name;
+  }
+  return info(precision.compute).name;
+}
+
 std::string predict_text(const PredictReport& report, const GpuProfile& gpu) {
-  const StudyPoint& last = report.points.back();
-  std::string out = question(report, gpu) + "\n" + table_of(report);
-  if (last.scenario.cluster.gpus > 1) out += why_not_linear(last);
-  out += where_time_goes(last);
-  out += verdicts(last, gpu);
-  for (const std::string& note : report.notes) out += note + "\n";
-  out += legend;
-  return out;
+  const StudyPoint& point = report.points[focus_of(report)];
+  const std::string table = table_of(report);
+  std::string out = question(report, gpu) + "\n" + table + about(report);
+  out += why_not_linear(point) + where_time_goes(point) + verdicts(point, gpu);
+  for (const std::string& note : report.notes) out += "\n" + wrap(note) + "\n";
+  return out + legend(report, gpu, table);
 }
 
 }  // namespace stepsight

@@ -1,7 +1,7 @@
 // Predictions for people (a terminal of 80 columns) and for machines.
 #pragma once
-#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/profile.h"
@@ -14,13 +14,26 @@ struct PredictReport {
   std::string title;
   std::vector<std::string> axes;                      // keys given as arrays
   std::vector<std::vector<std::string>> coordinates;  // [point][axis]: the values, as written
-  std::vector<StudyPoint> points;
-  std::vector<std::string> notes;  // what the program chose for the user
+  std::vector<StudyPoint> points;                     // at least one
+  std::vector<std::string> notes;                     // what the program chose for the user
 };
 
-// `gpu` is the card of the last point.
+// The point that the text explains: of the largest GPU counts the last one.
+std::size_t focus_of(const PredictReport& report);
+
+// "host", "link" or "gpu": what a faster one of would shorten the step most.
+std::string_view bound_by(const Prediction& prediction);
+
+// "amp-bf16", as scenarios write it.
+std::string_view name_of(const Precision& precision);
+
+// `gpu` is the card of the point that focus_of() names.
 std::string predict_text(const PredictReport& report, const GpuProfile& gpu);
+
+// One object, {"schema": 1, "title", "axes", "points": [...], "notes"}; times in seconds, sizes in
+// bytes, every number to its last digit. A point carries the value of each axis under its key.
 std::string predict_json(const PredictReport& report);
+// One row a point, with a header; cells are quoted where they must be.
 std::string predict_csv(const PredictReport& report);
 
 }  // namespace stepsight

@@ -1,9 +1,9 @@
 #include "reports/text_table.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
+
+#include <fmt/format.h>
 
 namespace stepsight {
 
@@ -11,8 +11,8 @@ namespace {
 
 // Columns on the terminal: UTF-8 continuation bytes take none.
 std::size_t width(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
 std::string pad(const std::string& text, std::size_t to, Align align) {
@@ -20,29 +20,142 @@ std::string pad(const std::string& text, std::size_t to, Align align) {
   return align == Align::left ? text + blanks : blanks + text;
 }
 
-}  // namespace
-
-std::string TextTable::text() const {
+std::vector<std::size_t> widths_of(const TextTable& table, bool with_header) {
   std::vector<std::size_t> widths;
-  for (const Column& c : columns) widths.push_back(width(c.header));
-  for (const auto& row : rows) {
+  for (const TextTable::Column& c : table.columns) {
+    widths.push_back(with_header ? width(c.header) : 0);
+  }
+  for (const auto& row : table.rows) {
     for (std::size_t i = 0; i < row.size() && i < widths.size(); ++i) {
       widths[i] = std::max(widths[i], width(row[i]));
     }
   }
-  const auto line = [&](auto cell) {
-    std::string out;
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (i > 0) out += "  ";
-      out += pad(cell(i), widths[i], columns[i].align);
+  return widths;
+}
+
+template <typename Cell>
+std::string line_of(const TextTable& table, const std::vector<std::size_t>& widths, Cell cell) {
+  std::string out;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (i > 0) out += "  ";
+    out += pad(cell(i), widths[i], table.columns[i].align);
+  }
+  out.erase(out.find_last_not_of(' ') + 1);
+  return out + "\n";
+}
+
+std::string rows_of(const TextTable& table, const std::vector<std::size_t>& widths) {
+  std::string out;
+  for (const auto& row : table.rows) {
+    out += line_of(
+        table, widths, [&](std::size_t i) { return i < row.size() ? row[i] : std::string(); });
+  }
+  return out;
+}
+
+TextTable without_rank(const TextTable& table, int rank) {
+  TextTable out;
+  out.rows.resize(table.rows.size());
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].rank == rank) continue;
+    out.columns.push_back(table.columns[i]);
+    for (std::size_t r = 0; r < table.rows.size(); ++r) {
+      out.rows[r].push_back(i < table.rows[r].size() ? table.rows[r][i] : std::string());
     }
-    out.erase(out.find_last_not_of(' ') + 1);
-    return out + "\n";
+  }
+  return out;
+}
+
+std::string bar(double share) {
+  constexpr double longest = 26;
+  return std::string(static_cast<std::size_t>(std::clamp(share, 0.0, 1.0) * longest + 0.5), '#');
+}
+
+// The values as whole numbers of 1 / scale that add up to the whole's; the largest takes the rest.
+std::vector<long long> apportion(const std::vector<Part>& parts, double whole, double scale) {
+  std::vector<long long> out;
+  long long rest = std::llround(whole * scale);
+  for (const Part& part : parts) {
+    out.push_back(std::llround(part.second * scale));
+    rest -= out.back();
+  }
+  const auto largest = std::ranges::max_element(parts, {}, &Part::second);
+  if (largest != parts.end()) out[static_cast<std::size_t>(largest - parts.begin())] += rest;
+  return out;
+}
+
+struct TimeUnit {
+  const char* name;
+  double seconds;
+};
+
+TimeUnit unit_of(double seconds) {
+  if (seconds >= 1) return {"s", 1};
+  if (seconds >= 1e-3) return {"ms", 1e-3};
+  return {"us", 1e-6};
+}
+
+}  // namespace
+
+std::string TextTable::text() const {
+  const std::vector<std::size_t> widths = widths_of(*this, true);
+  return line_of(*this, widths, [&](std::size_t i) { return columns[i].header; }) +
+         line_of(*this, widths, [&](std::size_t i) { return std::string(widths[i], '-'); }) +
+         rows_of(*this, widths);
+}
+
+std::string TextTable::body() const {
+  return rows_of(*this, widths_of(*this, false));
+}
+
+std::string TextTable::fitted(std::size_t limit) const {
+  std::size_t total = 0;
+  for (const std::size_t w : widths_of(*this, true)) total += w + 2;
+  int highest = 0;
+  for (const Column& c : columns) highest = std::max(highest, c.rank);
+  if (total <= limit + 2 || highest == 0) return text();
+  return without_rank(*this, highest).fitted(limit);
+}
+
+std::string parts_text(const std::vector<Part>& parts,
+                       const std::string& whole_name,
+                       double whole) {
+  const TimeUnit unit = unit_of(whole);
+  const double value = whole / unit.seconds;
+  // Four digits of the whole: small parts keep one or two.
+  const int digits = value >= 100 ? 1 : value >= 10 ? 2 : 3;
+  const double scale = std::pow(10.0, digits);
+  const std::vector<long long> times = apportion(parts, whole, scale / unit.seconds);
+  const std::vector<long long> shares = apportion(parts, whole, 1000 / whole);
+  const auto time = [&](double scaled) {
+    return fmt::format("{:.{}f} {}", scaled / scale, digits, unit.name);
   };
-  std::string out = line([&](std::size_t i) { return columns[i].header; });
-  out += line([&](std::size_t i) { return std::string(widths[i], '-'); });
-  for (const auto& row : rows) {
-    out += line([&](std::size_t i) { return i < row.size() ? row[i] : std::string(); });
+  TextTable table;
+  table.columns = {{"", Align::left}, {""}, {""}, {"", Align::left}};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const double share = static_cast<double>(shares[i]) / 1000;
+    table.rows.push_back(
+        {parts[i].first, time(static_cast<double>(times[i])), format_percent(share), bar(share)});
+  }
+  table.rows.push_back({whole_name, time(std::round(whole / unit.seconds * scale)), "100.0 %"});
+  return table.body();
+}
+
+std::string wrap(std::string_view text, std::size_t limit) {
+  std::string out;
+  std::size_t column = 0;
+  while (!text.empty()) {
+    const std::string word(text.substr(0, text.find(' ')));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    if (column > 0 && column + 1 + width(word) > limit) {
+      out += '\n';
+      column = 0;
+    } else if (column > 0) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += width(word);
   }
   return out;
 }
@@ -50,6 +163,7 @@ std::string TextTable::text() const {
 std::string format_significant(double value) {
   if (!std::isfinite(value)) return "-";
   if (value == 0) return "0";
+  if (std::abs(value) < 1e-3) return fmt::format("{:.2e}", value);
   const int magnitude = static_cast<int>(std::floor(std::log10(std::abs(value))));
   return fmt::format("{:.{}f}", value, std::max(0, 2 - magnitude));
 }

@@ -1,0 +1,193 @@
+#include "reports/predict_sections.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "reports/predict_report.h"
+#include "reports/text_table.h"
+
+namespace stepsight {
+
+namespace {
+
+std::string times(double factor) {
+  return fmt::format("{:.2f} times", factor);
+}
+
+// The causes that DDP adds to what a GPU would need alone.
+void add_communication(std::vector<Part>& parts, const Attribution& a) {
+  parts.emplace_back("copying gradients into buckets", a.bucket_copies);
+  parts.emplace_back("compute slowed by communication", a.slow_down);
+  parts.emplace_back("waiting for communication", a.exposed);
+}
+
+std::string total_name(const StudyPoint& p) {
+  const std::int64_t gpus = p.scenario.cluster.gpus;
+  return gpus > 1 ? fmt::format("= step on {} GPUs", gpus) : "= step";
+}
+
+// Each GPU keeps its batch: what one GPU needs for it, and what the others' company costs.
+std::string weak_waterfall(const StudyPoint& p) {
+  const Prediction& r = p.prediction;
+  const std::int64_t gpus = p.scenario.cluster.gpus;
+  std::string out =
+      gpus > 1 ? fmt::format("Why {} GPUs do {} the work of one and not {} times (weak scaling)\n",
+                             gpus,
+                             times(p.weak.scaling.speedup),
+                             gpus)
+               : std::string("What the loop-back link adds to the step\n");
+  std::vector<Part> parts{{"one GPU alone, for its own batch", r.attribution.alone}};
+  add_communication(parts, r.attribution);
+  return out + parts_text(parts, total_name(p), r.step.value);
+}
+
+// The step keeps its batch: an N-th of one GPU's time would be ideal; a share of the batch takes
+// longer than that, because the optimizer does not shrink and small kernels fill the GPU less well.
+std::string strong_waterfall(const StudyPoint& p) {
+  const Prediction& r = p.prediction;
+  const std::int64_t gpus = p.scenario.cluster.gpus;
+  const double ideal = p.strong->one_gpu.value / static_cast<double>(gpus);
+  std::vector<Part> parts{{fmt::format("ideal: 1/{} of one GPU's step", gpus), ideal},
+                          {"work that does not shrink so far", r.attribution.alone - ideal}};
+  add_communication(parts, r.attribution);
+  return fmt::format("Why {} GPUs take the step {} as fast and not {} times (strong scaling)\n",
+                     gpus,
+                     times(p.strong->scaling.speedup),
+                     gpus) +
+         parts_text(parts, total_name(p), r.step.value);
+}
+
+std::string exchange(const Prediction& r) {
+  return wrap(fmt::format(
+             "Each GPU exchanges {} of gradients in {} bucket{} a step: {} on the link, "
+             "of which {} hide behind compute.",
+             format_bytes(r.message_bytes),
+             r.buckets,
+             r.buckets == 1 ? "" : "s",
+             format_seconds(r.communication_s),
+             format_seconds(r.communication_s - r.exposed_s))) +
+         "\n";
+}
+
+std::string other_scaling(const StudyPoint& p) {
+  if (p.scenario.cluster.gpus == 1) return "";
+  if (p.scenario.training.global_batch > 0) {
+    return wrap(fmt::format("With the batch of each GPU kept instead (weak scaling), {} GPUs do {} "
+                            "the work of one.",
+                            p.scenario.cluster.gpus,
+                            times(p.weak.scaling.speedup))) +
+           "\n";
+  }
+  if (!p.strong) return "";
+  return wrap(
+             fmt::format("With one GPU's step shared out instead (strong scaling), {} GPUs take {} "
+                         "where one takes {}: {} as fast.",
+                         p.scenario.cluster.gpus,
+                         format_seconds(p.strong->step.value),
+                         format_seconds(p.strong->one_gpu.value),
+                         times(p.strong->scaling.speedup))) +
+         "\n";
+}
+
+std::string pace(const Prediction& r) {
+  const std::string_view bound = bound_by(r);
+  if (bound == "host") {
+    return fmt::format(
+        "The host sets the pace: issuing a step's kernels takes it {}, the GPU needs {} "
+        "to run them. A larger batch, compilation or CUDA graphs help; a faster GPU "
+        "or link does not.",
+        format_seconds(r.host_s),
+        format_seconds(r.gpu_busy_s));
+  }
+  if (bound == "link") {
+    return fmt::format(
+        "The link sets the pace: the GPU waits for it {} of the step. A larger batch, "
+        "gradient accumulation or a faster link help.",
+        format_percent(r.exposed_s / r.step.value, 0));
+  }
+  return fmt::format("The GPU's compute sets the pace: it is busy {} of the step.",
+                     format_percent(r.gpu_busy_s / r.step.value, 0));
+}
+
+std::string memory(const Memory& m, const GpuProfile& gpu) {
+  std::string verdict = "not even a batch of 1 fits";
+  if (m.largest_batch > 0) verdict = fmt::format("batches up to {} fit", m.largest_batch);
+  std::string out = fmt::format(
+      "{} {} of the card's {} at the peak; {}. Parameters {}, gradients {}, "
+      "optimizer {}, activations {}, ",
+      m.fits ? "Memory:" : "DOES NOT FIT:",
+      format_bytes(m.peak),
+      format_bytes(gpu.memory_bytes),
+      verdict,
+      format_bytes(m.parameters),
+      format_bytes(m.gradients),
+      format_bytes(m.optimizer),
+      format_bytes(m.activations));
+  if (m.buckets > 0) out += fmt::format("buckets {}, ", format_bytes(m.buckets));
+  return out + fmt::format("context and reserve {}; they do not all live at once.",
+                           format_bytes(m.reserve));
+}
+
+}  // namespace
+
+std::string why_not_linear(const StudyPoint& point) {
+  const Prediction& r = point.prediction;
+  if (r.message_bytes <= 0) return "";
+  const bool shares_a_batch =
+      point.scenario.training.global_batch > 0 && point.strong && point.scenario.cluster.gpus > 1;
+  return "\n" + (shares_a_batch ? strong_waterfall(point) : weak_waterfall(point)) + exchange(r) +
+         other_scaling(point);
+}
+
+std::string where_time_goes(const StudyPoint& point) {
+  constexpr std::pair<WorkKind, const char*> names[] = {
+      {WorkKind::gemm, "matrix products"},
+      {WorkKind::attention, "attention"},
+      {WorkKind::memory, "norms, elementwise, loss (memory)"},
+      {WorkKind::optimizer, "optimizer"},
+      {WorkKind::sync_copy, "gradient copies"},
+  };
+  std::vector<Part> parts;
+  double busy = 0;
+  for (const auto& [kind, seconds] : point.prediction.breakdown) {
+    for (const auto& [named, name] : names) {
+      if (named != kind) continue;
+      parts.emplace_back(name, seconds);
+      busy += seconds;
+    }
+  }
+  return "\nWhat the GPU computes in a step, undisturbed\n" +
+         parts_text(parts, "= kernels of a step", busy);
+}
+
+std::string verdicts(const StudyPoint& point, const GpuProfile& gpu) {
+  const Prediction& r = point.prediction;
+  std::vector<std::string> lines{pace(r)};
+  if (r.clock < 0.995) {
+    lines.push_back(fmt::format("The power limit of {:.0f} W holds the clock at {} of its maximum.",
+                                gpu.power_W,
+                                format_percent(r.clock, 0)));
+  }
+  lines.push_back(memory(r.memory, gpu));
+  if (point.padded_vocabulary && point.padded_vocabulary->value < 0.99 * r.step.value) {
+    lines.push_back(
+        fmt::format("Hint: rows of {} logits are not aligned. With the vocabulary padded to {} the "
+                    "step takes {} instead of {}.",
+                    point.scenario.model.vocab,
+                    (point.scenario.model.vocab + 63) / 64 * 64,
+                    format_seconds(point.padded_vocabulary->value),
+                    format_seconds(r.step.value)));
+  }
+  if (r.unmeasured_share > 0.02) {
+    lines.push_back(
+        fmt::format("Caution: {} of the time is in shapes far from every measured point; "
+                    "there only formulas or class values speak.",
+                    format_percent(r.unmeasured_share, 0)));
+  }
+  std::string out;
+  for (const std::string& line : lines) out += "\n" + wrap(line) + "\n";
+  return out;
+}
+
+}  // namespace stepsight
