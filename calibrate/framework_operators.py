@@ -507,7 +507,7 @@ def write(path, before):
         "driver": nvidia_smi("driver_version"),
         "libraries": {"torch": torch.__version__, "cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version()},
         "clocks": {"fields": CLOCKS, "before": before, "after": nvidia_smi(CLOCKS)},
-        "environment": {k: v for k, v in os.environ.items() if k.startswith(("NCCL_", "CUDA_", "TORCH_"))},
+        "environment": {k: v for k, v in os.environ.items() if k.startswith(("NCCL_", "CUDA_", "OMP_", "TORCH_"))},
         "command": " ".join(["framework_operators.py"] + sys.argv[1:]),
         "date": datetime.date.today().isoformat(),
         "method": "CUDA graph replay, random normal data; rotated past 4 x L2 unless resident; median and quartiles of replays",

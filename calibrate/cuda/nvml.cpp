@@ -44,6 +44,7 @@ struct Nvml::Library {
   int (*temperature)(Handle, unsigned, unsigned*) = nullptr;
   int (*power)(Handle, unsigned*) = nullptr;
   int (*power_limit)(Handle, unsigned*) = nullptr;
+  int (*energy)(Handle, unsigned long long*) = nullptr;
   int (*generation)(Handle, unsigned*) = nullptr;
   int (*width)(Handle, unsigned*) = nullptr;
   int (*max_generation)(Handle, unsigned*) = nullptr;
@@ -77,6 +78,7 @@ Nvml::Nvml() : library_(std::make_unique<Library>()) {
   l.load(l.temperature, "nvmlDeviceGetTemperature");
   l.load(l.power, "nvmlDeviceGetPowerUsage");
   l.load(l.power_limit, "nvmlDeviceGetEnforcedPowerLimit");
+  l.load(l.energy, "nvmlDeviceGetTotalEnergyConsumption");
   l.load(l.generation, "nvmlDeviceGetCurrPcieLinkGeneration");
   l.load(l.width, "nvmlDeviceGetCurrPcieLinkWidth");
   l.load(l.max_generation, "nvmlDeviceGetMaxPcieLinkGeneration");
@@ -151,6 +153,30 @@ Nvml::Sample Nvml::sample(const std::string& pci_bus_id) const {
                  l.throttle(device, &bits) == success;
   result.throttle = bits;
   return result;
+}
+
+double Nvml::highest_sm_mhz(const std::string& pci_bus_id) const {
+  const Handle device = library_->device(pci_bus_id);
+  unsigned value = 0;
+  if (device == nullptr || library_->max_clock == nullptr) return 0;
+  return library_->max_clock(device, clock_sm, &value) == success ? value : 0;
+}
+
+double Nvml::power_limit_w(const std::string& pci_bus_id) const {
+  const Handle device = library_->device(pci_bus_id);
+  unsigned value = 0;
+  if (device == nullptr || library_->power_limit == nullptr) return 0;
+  return library_->power_limit(device, &value) == success ? value * 1e-3 : 0;
+}
+
+std::optional<std::uint64_t> Nvml::energy_mj(const std::string& pci_bus_id) const {
+  const Handle device = library_->device(pci_bus_id);
+  unsigned long long value = 0;
+  if (device == nullptr || library_->energy == nullptr ||
+      library_->energy(device, &value) != success) {
+    return std::nullopt;
+  }
+  return value;
 }
 
 std::string throttle_text(std::uint64_t bits) {

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "calibrate/measure/record.h"
@@ -27,13 +28,20 @@ class Nvml {
   // pcie_generation, pcie_width and what the card could do at most.
   Record link(const std::string& pci_bus_id) const;
 
+  // Highest clock of the multiprocessors, and the limit in force; 0 where not known.
+  double highest_sm_mhz(const std::string& pci_bus_id) const;
+  double power_limit_w(const std::string& pci_bus_id) const;
+
   struct Sample {
     bool valid = false;
     unsigned sm_mhz = 0;
-    unsigned milliwatts = 0;
+    unsigned milliwatts = 0;     // a mean of the last second on some cards
     std::uint64_t throttle = 0;  // bits
   };
   Sample sample(const std::string& pci_bus_id) const;
+
+  // Millijoules since the driver was loaded; nullopt on cards that do not count them.
+  std::optional<std::uint64_t> energy_mj(const std::string& pci_bus_id) const;
 
  private:
   struct Library;

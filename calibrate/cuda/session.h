@@ -21,6 +21,7 @@ class Session {
   Session(const Tool& tool, const Options& options, int gpu, std::string_view method, bool watch);
 
   const Device& device() const { return device_; }
+  const Nvml& nvml() const { return nvml_; }
   MeasurementLog& log() { return log_; }
   Progress& progress() { return progress_; }
 

@@ -36,7 +36,7 @@ Record machine_record() {
 }
 
 Record environment_record() {
-  constexpr std::array<std::string_view, 4> prefixes{"NCCL_", "CUDA_", "CUBLAS_", "NVIDIA_"};
+  constexpr std::array<std::string_view, 4> prefixes{"NCCL_", "CUDA_", "OMP_", "TORCH_"};
   Record record;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
