@@ -13,7 +13,7 @@ constexpr float apart = 16;
 float log2_of(std::int64_t size, std::int64_t times = 1) {
   if (size <= 1 && times == 1) return 0;
   const double product = static_cast<double>(size) * static_cast<double>(times);
-  return static_cast<float>(std::log2(product > 0 ? product : 1));
+  return std::log2(static_cast<float>(product > 0 ? product : 1));
 }
 
 // Kinds whose time depends on rows and columns apart, not only on their product.
