@@ -1,5 +1,6 @@
 #include "model/class_profile.h"
 
+#include <algorithm>
 #include <string>
 
 namespace stepsight {
@@ -78,6 +79,8 @@ GpuProfile class_profile(const GpuProfile& figures, const GpuProfile& reference)
   out.device_to_host.bandwidth_GBps *= pcie;
   const std::string source = "class value: utilisation of the vendor's figures as " + reference.name;
   for (const NamedParameter& p : named_parameters(out)) {
+    // A parameter that the reference did not determine may stand at its bound already.
+    *p.value = std::clamp(*p.value, p.info.lower, p.info.upper);
     out.records.push_back({p.name, *p.value, class_value_spread * *p.value, 0, source});
   }
   out.sources = {source};

@@ -22,6 +22,7 @@ inline GpuProfile toy_gpu() {
   gpu.host_to_device = class_values<CopyParameters>();
   gpu.device_to_host = class_values<CopyParameters>();
   gpu.overlap = class_values<OverlapParameters>();
+  gpu.power = class_values<PowerParameters>();
   for (const std::int64_t ranks : {2, 4, 8}) {
     gpu.collectives.push_back(
         {"wire", CollectiveKind::all_reduce, ranks, {20, 0, 100}, MeasuredSurface{}, "a test"});
