@@ -14,8 +14,8 @@
 namespace stepsight {
 
 // The result of a group: values in the order of Parameters::fields(), with standard deviations from
-// the covariance of the residuals (0 for a parameter that sits at a bound or that the points do not
-// determine; `determined` says which).
+// the covariance of the residuals (0 for a parameter that the points do not determine; `determined`
+// says which). The deviation of a parameter at one of its bounds is the unbounded problem's.
 struct Solution {
   std::vector<double> values;
   std::vector<double> deviations;
