@@ -94,10 +94,7 @@ std::optional<Point> measure_shape(Bench& bench, const GemmShape& shape, bool fu
 
 void measure(const Tool& self, const Options& options) {
   Session session(self, options, options.device, method, true);
-  const std::size_t version = LtGemm::version();
-  session.add_library("cublaslt",
-                      std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) +
-                          "." + std::to_string(version % 100));
+  session.add_library("cublaslt", LtGemm::version_text());
   Stream stream = make_stream();
   OperandPools pools(session.device().l2_bytes, free_device_bytes(), stream.get());
   Bench bench{.stream = std::move(stream),

@@ -140,8 +140,10 @@ void LtGemm::launch(const GemmPlan& plan,
         "cublasLtMatmul");
 }
 
-std::size_t LtGemm::version() {
-  return cublasLtGetVersion();
+std::string LtGemm::version_text() {
+  const std::size_t version = cublasLtGetVersion();  // 130100 = 13.1.0
+  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
 }
 
 }  // namespace stepsight::calibrate

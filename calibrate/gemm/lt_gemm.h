@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <source_location>
+#include <string>
 #include <string_view>
 
 #include <cublasLt.h>
@@ -57,7 +58,7 @@ class LtGemm {
               void* out,
               cudaStream_t stream) const;
 
-  static std::size_t version();  // 130100 = 13.1.0
+  static std::string version_text();  // "13.1.0"
 
  private:
   LtOwned<cublasLtContext> handle_;
