@@ -1,7 +1,7 @@
-#include <fmt/format.h>
+#include <memory>
 
 #include <CLI/CLI.hpp>
-#include <memory>
+#include <fmt/format.h>
 
 #include "cli/command.h"
 #include "cli/output.h"
@@ -17,9 +17,27 @@ namespace stepsight {
 namespace {
 
 // The flags of a single operator are the columns of a table of one row.
-constexpr const char* columns[] = {"m",    "n",    "k",     "dtype",    "layout", "bytes",    "gpus",
-                                   "rows", "cols", "batch", "heads",    "kv_heads", "seq",
-                                   "head_dim", "causal"};
+struct ShapeFlag {
+  const char* column;
+  const char* meaning;
+};
+constexpr ShapeFlag shape_flags[] = {
+    {"m", "gemm: rows of the result"},
+    {"n", "gemm: columns of the result"},
+    {"k", "gemm: depth of the sum"},
+    {"layout", "gemm: TN forward (default), NN input gradient, NT weight gradient"},
+    {"batch", "attention: sequences"},
+    {"heads", "attention: query heads"},
+    {"kv_heads", "attention: key and value heads (default as heads)"},
+    {"seq", "attention: tokens of a sequence"},
+    {"head_dim", "attention: width of a head"},
+    {"causal", "attention: yes (default) or no"},
+    {"rows", "pass: rows, such as tokens"},
+    {"cols", "pass: elements of a row"},
+    {"bytes", "collective, h2d, d2h: the message; pass without rows: one tensor"},
+    {"gpus", "collective: ranks"},
+    {"dtype", "fp32, tf32, fp16, bf16 (default) or fp8"},
+};
 
 struct CostFlags {
   std::string op;
@@ -45,8 +63,12 @@ Cost cost_of(const CostShape& shape, const CostFlags& flags, const GpuProfile& g
 
 // What the time means as a rate.
 std::string rate_of(const CostShape& shape, double seconds) {
-  const auto tflops = [&](Flops f) { return fmt::format("{:.1f} TFLOP/s", f.value / seconds / 1e12); };
-  const auto rate = [&](double b) { return fmt::format("{} GB/s", format_significant(b / seconds / 1e9)); };
+  const auto tflops = [&](Flops f) {
+    return fmt::format("{:.1f} TFLOP/s", f.value / seconds / 1e12);
+  };
+  const auto rate = [&](double b) {
+    return fmt::format("{} GB/s", format_significant(b / seconds / 1e9));
+  };
   if (const auto* g = std::get_if<Gemm>(&shape)) return tflops(flops(*g));
   if (const auto* a = std::get_if<Attention>(&shape)) return tflops(flops(*a));
   if (const auto* p = std::get_if<Pass>(&shape)) return rate(bytes(*p).value) + " read and written";
@@ -67,7 +89,12 @@ std::string quoted(const std::string& cell) {
 
 std::string table_of(const ShapeTable& table, const CostFlags& flags, const GpuProfile& gpu) {
   std::string out;
-  for (const std::string& h : table.header) out += quoted(h) + ",";
+  for (const std::string& h : table.header) {
+    if (h == "time_us" || h == "measured") {
+      throw UserError(flags.csv + ": has a column '" + h + "' already, which cost would add");
+    }
+    out += quoted(h) + ",";
+  }
   out += "time_us,measured\n";
   for (std::size_t i = 0; i < table.shapes.size(); ++i) {
     const Cost c = cost_of(table.shapes[i], flags, gpu);
@@ -92,10 +119,16 @@ ShapeTable single_shape(const CostFlags& flags) {
 std::string single_text(const ShapeTable& table, const CostFlags& flags, const GpuProfile& gpu) {
   const Cost c = cost_of(table.shapes.front(), flags, gpu);
   if (flags.json) {
-    return fmt::format("{{\"op\": \"{}\", \"gpu\": \"{}\", \"time_us\": {}, \"measured\": {}}}\n", flags.op,
-                       gpu.name, c.time.value * 1e6, c.measured);
+    return fmt::format("{{\"op\": \"{}\", \"gpu\": \"{}\", \"time_us\": {}, \"measured\": {}}}\n",
+                       flags.op,
+                       gpu.name,
+                       c.time.value * 1e6,
+                       c.measured);
   }
-  return fmt::format("{} on {}: {}, {}{}\n", flags.op, gpu.name, format_seconds(c.time.value),
+  return fmt::format("{} on {}: {}, {}{}\n",
+                     flags.op,
+                     gpu.name,
+                     format_seconds(c.time.value),
                      rate_of(table.shapes.front(), c.time.value),
                      c.measured ? "" : "\n(extrapolated: no measured point is near)");
 }
@@ -116,17 +149,20 @@ void cost_command(const CostFlags& flags) {
 void add_cost_command(CLI::App& app, int& /*exit_code*/) {
   auto flags = std::make_shared<CostFlags>();
   CLI::App* command = app.add_subcommand("cost", "The time of one operator, or of a CSV of them");
-  command->add_option("op", flags->op,
-                      help_text("gemm, attention, attention_backward, a memory-bound pass (gelu, "
-                                "layer_norm, adamw, ...), a collective (all_reduce, ...), h2d, d2h"));
+  command->add_option(
+      "op",
+      flags->op,
+      help_text("gemm, attention, attention_backward, a memory-bound pass (gelu, "
+                "layer_norm, adamw, ...), a collective (all_reduce, ...), h2d, d2h"));
   command->add_option("--gpu", flags->gpu, "the card: a profile's name or path")->required();
-  for (const char* column : columns) {
+  for (const auto& [column, meaning] : shape_flags) {
     std::string flag = "--" + std::string(column);
     std::replace(flag.begin(), flag.end(), '_', '-');
-    command->add_option(flag, flags->values[column])->group("Shape");
+    command->add_option(flag, flags->values[column], help_text(meaning))->group("Shape");
   }
   command->add_option("--link", flags->link, "of a collective, where the profile has several");
-  command->add_option("--csv", flags->csv,
+  command->add_option("--csv",
+                      flags->csv,
                       help_text("table with a column op and columns named as the shape's flags: "
                                 "time_us and measured (yes, no) are added"));
   command->add_flag("--json", flags->json, "for machines");

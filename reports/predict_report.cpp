@@ -165,8 +165,8 @@ std::string legend(const PredictReport& report, const GpuProfile& gpu, const std
   const auto add = [&](const char* name, std::string meaning) {
     if (header.find(name) != std::string::npos) out.rows.push_back({name, std::move(meaning)});
   };
-  add("weak", "speed-up over one GPU, the batch of each kept: N GPUs do N times the work");
-  add("strong", "speed-up over one GPU, the global batch kept: N GPUs do the same work");
+  add("weak", "speed-up over one GPU, batch of each kept: N GPUs do N times the work");
+  add("strong", "speed-up over one GPU, global batch kept: N GPUs do the same work");
   add("eff.", "scaling efficiency: speed-up / GPUs");
   add("MFU",
       fmt::format("the model's FLOP (no recomputation) over the vendor's {:.0f} TFLOP/s "

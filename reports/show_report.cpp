@@ -1,9 +1,11 @@
 #include "reports/show_report.h"
 
-#include <fmt/format.h>
-
-#include <nlohmann/json.hpp>
+#include <algorithm>
 #include <set>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "model/transformer.h"
 #include "reports/text_table.h"
@@ -51,7 +53,10 @@ std::string operators_text(const std::vector<Operator>& operators) {
   for (const Operator& op : operators) {
     std::string work;
     if (const auto* g = std::get_if<Gemm>(&op.work)) {
-      work = fmt::format("gemm {} x {} x {}{}", g->m, g->n, g->k,
+      work = fmt::format("gemm {} x {} x {}{}",
+                         g->m,
+                         g->n,
+                         g->k,
                          g->batch > 1 ? fmt::format(", {} of them", g->batch) : "");
     } else if (const auto* a = std::get_if<Attention>(&op.work)) {
       work = fmt::format("attention, {} heads of {}, sequence {}", a->heads, a->head_dim, a->seq);
@@ -64,17 +69,62 @@ std::string operators_text(const std::vector<Operator>& operators) {
   return table.text();
 }
 
+// Every parameter under its group, with its source as a number into the list below.
+std::string parameters_text(std::span<const ParameterRecord> records) {
+  std::vector<std::string> sources;
+  const auto number = [&](const std::string& source) {
+    const auto known = std::ranges::find(sources, source);
+    const std::ptrdiff_t at = known - sources.begin();
+    if (known == sources.end()) sources.push_back(source);
+    return std::to_string(at + 1);
+  };
+  TextTable table;
+  table.columns = {{"parameter", Align::left}, {"value"}, {"sd"}, {"points"}, {"from"}};
+  std::vector<std::string> groups;
+  for (const ParameterRecord& r : records) {
+    const std::size_t dot = r.name.rfind('.');
+    groups.push_back(dot == std::string::npos ? "" : r.name.substr(0, dot));
+    table.rows.push_back({"  " + r.name.substr(dot == std::string::npos ? 0 : dot + 1),
+                          format_significant(r.value),
+                          format_significant(r.sd),
+                          r.points > 0 ? format_count(r.points) : "-",
+                          number(r.source)});
+  }
+  std::istringstream lines(table.text());
+  std::string out;
+  std::string line;
+  for (int i = 0; i < 2 && std::getline(lines, line); ++i) out += line + "\n";
+  for (std::size_t i = 0; std::getline(lines, line); ++i) {
+    if (i == 0 || groups[i] != groups[i - 1]) out += groups[i] + "\n";
+    out += line + "\n";
+  }
+  out += "\nsd: standard deviation. points: measurements behind it; - for none. from:\n";
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    out += fmt::format("{:3}  {}\n", i + 1, sources[i]);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string models_text(std::span<const ModelShape> models) {
   TextTable table;
-  table.columns = {{"model", Align::left}, {"family", Align::left}, {"parameters"}, {"layers"},
-                   {"hidden"}, {"heads"}, {"kv"}, {"vocabulary"}};
+  table.columns = {{"model", Align::left},
+                   {"family", Align::left},
+                   {"parameters"},
+                   {"layers"},
+                   {"hidden"},
+                   {"heads"},
+                   {"kv"},
+                   {"vocabulary"}};
   for (const ModelShape& m : models) {
-    table.rows.push_back({m.name, std::string(family_of(m)),
+    table.rows.push_back({m.name,
+                          std::string(family_of(m)),
                           format_count(static_cast<double>(parameter_count(m))),
-                          std::to_string(m.layers), std::to_string(m.hidden),
-                          std::to_string(m.heads), std::to_string(m.kv_heads),
+                          std::to_string(m.layers),
+                          std::to_string(m.hidden),
+                          std::to_string(m.heads),
+                          std::to_string(m.kv_heads),
                           format_count(static_cast<double>(m.vocab))});
   }
   return table.text();
@@ -82,7 +132,7 @@ std::string models_text(std::span<const ModelShape> models) {
 
 std::string model_text(const ModelShape& model) {
   Training training;
-  training.seq = model.max_seq > 0 ? std::min<std::int64_t>(model.max_seq, 2048)
+  training.seq = model.max_seq > 0     ? std::min<std::int64_t>(model.max_seq, 2048)
                  : model.positions > 0 ? model.positions
                                        : 2048;
   const StepWork work = step_work(model, training);
@@ -94,22 +144,41 @@ std::string model_text(const ModelShape& model) {
 
 std::string gpus_text(std::span<const GpuProfile> gpus) {
   TextTable table;
-  table.columns = {{"name", Align::left}, {"memory"}, {"TB/s"}, {"fp32"}, {"tf32"}, {"fp16"},
-                   {"bf16"}, {"fp8"}, {"W"}, {"profile", Align::left}};
+  table.columns = {{"name", Align::left},
+                   {"GB"},
+                   {"TB/s"},
+                   {"fp32"},
+                   {"tf32"},
+                   {"fp16"},
+                   {"bf16"},
+                   {"fp8"},
+                   {"W"},
+                   {"profile", Align::left}};
   for (const GpuProfile& g : gpus) {
-    table.rows.push_back({g.name, format_bytes(g.memory_bytes), format_significant(g.hbm_TBps),
-                          rate_cell(g, Dtype::fp32), rate_cell(g, Dtype::tf32),
-                          rate_cell(g, Dtype::fp16), rate_cell(g, Dtype::bf16),
-                          rate_cell(g, Dtype::fp8), format_significant(g.power_W),
-                          std::string(kind_of_profile(g))});
+    table.rows.push_back({g.name,
+                          format_significant(g.memory_bytes / 1e9),
+                          format_significant(g.hbm_TBps),
+                          rate_cell(g, Dtype::fp32),
+                          rate_cell(g, Dtype::tf32),
+                          rate_cell(g, Dtype::fp16),
+                          rate_cell(g, Dtype::bf16),
+                          rate_cell(g, Dtype::fp8),
+                          format_significant(g.power_W),
+                          is_measured(g) ? "measured" : "class"});
   }
-  return table.text() + "\nVendor's figures; rates in TFLOP/s, dense.\n";
+  return table.text() +
+         "\nVendor's figures; dense TFLOP/s. profile: measured on such a card, or class, where\n"
+         "the vendor's figures are scaled by what was measured of its kind.\n";
 }
 
 std::string profiles_text(std::span<const GpuProfile> profiles) {
   TextTable table;
-  table.columns = {{"profile", Align::left}, {"kind", Align::left}, {"parameters"}, {"of measured"},
-                   {"bf16 held out"}, {"links", Align::left}};
+  table.columns = {{"profile", Align::left},
+                   {"kind", Align::left},
+                   {"parameters"},
+                   {"of measured"},
+                   {"bf16 held out"},
+                   {"links", Align::left}};
   for (const GpuProfile& p : profiles) {
     std::size_t measured = 0;
     for (const ParameterRecord& r : p.records) measured += r.points > 0 ? 1 : 0;
@@ -121,40 +190,52 @@ std::string profiles_text(std::span<const GpuProfile> profiles) {
     for (const CollectiveCurve& c : p.collectives) links.insert(c.link);
     std::string names;
     for (const std::string& l : links) names += (names.empty() ? "" : ", ") + l;
-    table.rows.push_back({p.name, std::string(kind_of_profile(p)), std::to_string(p.records.size()),
-                          std::to_string(measured), error, names});
+    table.rows.push_back({p.name,
+                          std::string(kind_of_profile(p)),
+                          std::to_string(p.records.size()),
+                          std::to_string(measured),
+                          error,
+                          names});
   }
   return table.text();
 }
 
 std::string profile_report_text(const GpuProfile& profile) {
-  std::string out = fmt::format("{} ({}): {}\n", profile.title, profile.name, kind_of_profile(profile));
-  for (const std::string& s : profile.sources) out += "  " + s + "\n";
-  TextTable table;
-  table.columns = {{"parameter", Align::left}, {"value"}, {"sd"}, {"points"}};
-  for (const ParameterRecord& r : profile.records) {
-    table.rows.push_back({r.name, format_significant(r.value), format_significant(r.sd),
-                          r.points > 0 ? format_count(r.points) : "class"});
-  }
-  out += "\n" + table.text();
+  std::string out =
+      fmt::format("{} ({}): {}\n\n", profile.title, profile.name, kind_of_profile(profile));
+  out += parameters_text(profile.records);
   TextTable fit;
-  fit.columns = {{"group", Align::left}, {"fitted"}, {"formula"}, {"held out"}, {"median"}, {"p90"}};
+  fit.columns = {
+      {"group", Align::left}, {"fitted"}, {"formula"}, {"held out"}, {"median"}, {"p90"}};
   for (const FitQuality& q : profile.quality) {
-    fit.rows.push_back({q.group, format_count(q.fitted_points), format_percent(q.fitted_median_error),
-                        format_count(q.held_out_points), format_percent(q.held_out_median_error),
-                        format_percent(q.held_out_p90_error)});
+    const bool any = q.held_out_points > 0;
+    fit.rows.push_back({q.group,
+                        format_count(q.fitted_points),
+                        format_percent(q.fitted_median_error),
+                        format_count(q.held_out_points),
+                        any ? format_percent(q.held_out_median_error) : "-",
+                        any ? format_percent(q.held_out_p90_error) : "-"});
   }
-  if (!fit.rows.empty()) out += "\n" + fit.text();
-  return out;
+  if (fit.rows.empty()) return out;
+  return out + "\n" + fit.text() +
+         "\nfitted: points, and the formula's median error on them. held out: points the\n"
+         "fit left out, with the median and the 90th percentile of the error there.\n";
 }
 
 std::string links_text(std::span<const GpuProfile> profiles) {
   TextTable table;
-  table.columns = {{"link", Align::left}, {"card", Align::left}, {"collective", Align::left}, {"GPUs"},
-                   {"latency"}, {"busbw GB/s"}};
+  table.columns = {{"link", Align::left},
+                   {"card", Align::left},
+                   {"collective", Align::left},
+                   {"GPUs"},
+                   {"latency"},
+                   {"busbw GB/s"}};
   for (const GpuProfile& p : profiles) {
     for (const CollectiveCurve& c : p.collectives) {
-      table.rows.push_back({c.link, p.name, std::string(info(c.kind).name), std::to_string(c.ranks),
+      table.rows.push_back({c.link,
+                            p.name,
+                            std::string(info(c.kind).name),
+                            std::to_string(c.ranks),
                             format_seconds(c.parameters.latency_us * 1e-6),
                             format_significant(large_busbw(c))});
     }
@@ -165,13 +246,50 @@ std::string links_text(std::span<const GpuProfile> profiles) {
          "            can be measured, and predicted, on one GPU.\n";
 }
 
+std::string link_text(std::string_view name, std::span<const GpuProfile> profiles) {
+  constexpr double sizes[] = {64e3, 1e6, 25 * 1048576.0, 1e9};
+  TextTable table;
+  table.columns = {{"card", Align::left},
+                   {"collective", Align::left},
+                   {"GPUs"},
+                   {"message"},
+                   {"time"},
+                   {"busbw GB/s"},
+                   {"measured", Align::left}};
+  for (const GpuProfile& p : profiles) {
+    for (const CollectiveCurve& c : p.collectives) {
+      if (c.link != name) continue;
+      for (const double size : sizes) {
+        const CollectiveCost answer = cost(c, Bytes{size});
+        const double busbw = size * traffic_factor(c.kind, c.ranks) / answer.time.value / 1e9;
+        table.rows.push_back({p.name,
+                              std::string(info(c.kind).name),
+                              std::to_string(c.ranks),
+                              format_bytes(size),
+                              format_seconds(answer.time.value),
+                              format_significant(busbw),
+                              answer.measured ? "yes" : "no"});
+      }
+    }
+  }
+  return table.text() +
+         "\nbusbw as nccl-tests defines it. 26.2 MB are a gradient bucket of 25 MiB.\n";
+}
+
 std::string models_json(std::span<const ModelShape> models) {
   Json out = Json::array();
   for (const ModelShape& m : models) {
-    out.push_back({{"name", m.name}, {"family", family_of(m)}, {"parameters", parameter_count(m)},
-                   {"layers", m.layers}, {"hidden", m.hidden}, {"heads", m.heads},
-                   {"kv_heads", m.kv_heads}, {"head_dim", m.head_dim}, {"ffn", m.ffn},
-                   {"vocab", m.vocab}, {"tied_head", m.tied_head}});
+    out.push_back({{"name", m.name},
+                   {"family", family_of(m)},
+                   {"parameters", parameter_count(m)},
+                   {"layers", m.layers},
+                   {"hidden", m.hidden},
+                   {"heads", m.heads},
+                   {"kv_heads", m.kv_heads},
+                   {"head_dim", m.head_dim},
+                   {"ffn", m.ffn},
+                   {"vocab", m.vocab},
+                   {"tied_head", m.tied_head}});
   }
   return out.dump(1) + "\n";
 }
@@ -181,16 +299,23 @@ std::string profiles_json(std::span<const GpuProfile> profiles) {
   for (const GpuProfile& p : profiles) {
     Json parameters = Json::object();
     for (const ParameterRecord& r : p.records) {
-      parameters[r.name] = {{"value", r.value}, {"sd", r.sd}, {"points", r.points}, {"source", r.source}};
+      parameters[r.name] = {
+          {"value", r.value}, {"sd", r.sd}, {"points", r.points}, {"source", r.source}};
     }
     Json rates = Json::object();
     for (const DtypeInfo& t : dtypes) {
       if (rate(p, t.dtype) > 0) rates[std::string(t.name)] = rate(p, t.dtype);
     }
-    out.push_back({{"name", p.name}, {"title", p.title}, {"kind", kind_of_profile(p)},
-                   {"multiprocessors", p.multiprocessors}, {"memory_bytes", p.memory_bytes},
-                   {"hbm_TBps", p.hbm_TBps}, {"dense_TFLOPS", rates}, {"power_W", p.power_W},
-                   {"sources", p.sources}, {"parameters", parameters}});
+    out.push_back({{"name", p.name},
+                   {"title", p.title},
+                   {"kind", kind_of_profile(p)},
+                   {"multiprocessors", p.multiprocessors},
+                   {"memory_bytes", p.memory_bytes},
+                   {"hbm_TBps", p.hbm_TBps},
+                   {"dense_TFLOPS", rates},
+                   {"power_W", p.power_W},
+                   {"sources", p.sources},
+                   {"parameters", parameters}});
   }
   return out.dump(1) + "\n";
 }
@@ -199,9 +324,13 @@ std::string links_json(std::span<const GpuProfile> profiles) {
   Json out = Json::array();
   for (const GpuProfile& p : profiles) {
     for (const CollectiveCurve& c : p.collectives) {
-      out.push_back({{"link", c.link}, {"gpu", p.name}, {"collective", info(c.kind).name},
-                     {"gpus", c.ranks}, {"latency_us", c.parameters.latency_us},
-                     {"busbw_GBps", large_busbw(c)}, {"source", c.source}});
+      out.push_back({{"link", c.link},
+                     {"gpu", p.name},
+                     {"collective", info(c.kind).name},
+                     {"gpus", c.ranks},
+                     {"latency_us", c.parameters.latency_us},
+                     {"busbw_GBps", large_busbw(c)},
+                     {"source", c.source}});
     }
   }
   return out.dump(1) + "\n";
