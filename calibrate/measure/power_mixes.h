@@ -14,7 +14,7 @@ struct PowerMix {
   MixProduct product = MixProduct::none;
   double product_share = 0;  // of the time at work, when one product takes what it takes in a
                              // burst; copies of device memory take the rest
-  double duty = 1;  // share of the time at work, again by the times of bursts; 0 = idle
+  double duty = 1;           // share of the time at work, again by the times of bursts; 0 = idle
 };
 
 // In the order of their worth to the fit: a run that is cut short has seen the extremes.
@@ -38,8 +38,8 @@ struct Slice {
 };
 
 // A slice of about 5 ms; of a mix of both the smallest one, of at most four products and twenty
-// copies, whose share of products is within three percent points of the mix' (or the nearest). Times
-// in microseconds, positive, or std::logic_error.
+// copies, whose share of products is within three percent points of the mix' (or the nearest).
+// Times in microseconds, positive, or std::logic_error.
 Slice slice_of(const PowerMix& mix, double product_us, double copy_us);
 
 // Idle time after work of `busy_us`; 0 for a duty of 1.
