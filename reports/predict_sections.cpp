@@ -49,7 +49,7 @@ std::string strong_waterfall(const StudyPoint& p) {
   const std::int64_t gpus = p.scenario.cluster.gpus;
   const double ideal = p.strong->one_gpu.value / static_cast<double>(gpus);
   std::vector<Part> parts{{fmt::format("ideal: 1/{} of one GPU's step", gpus), ideal},
-                          {"work that does not shrink so far", r.attribution.alone - ideal}};
+                          {"smaller kernels, undivided optimizer", r.attribution.alone - ideal}};
   add_communication(parts, r.attribution);
   return fmt::format("Why {} GPUs take the step {} as fast and not {} times (strong scaling)\n",
                      gpus,

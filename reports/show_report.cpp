@@ -167,7 +167,7 @@ std::string gpus_text(std::span<const GpuProfile> gpus) {
                           is_measured(g) ? "measured" : "class"});
   }
   return table.text() +
-         "\nVendor's figures; dense TFLOP/s. profile: measured on such a card, or class, where\n"
+         "\nVendor's figures; dense TFLOP/s. profile: measured on such a card, or class:\n"
          "the vendor's figures are scaled by what was measured of its kind.\n";
 }
 
@@ -242,8 +242,8 @@ std::string links_text(std::span<const GpuProfile> profiles) {
   }
   return table.text() +
          "\nbusbw as nccl-tests defines it, of a message of 512 MB.\n"
-         "loopback:K  each bucket is copied K times to pinned host memory and back: overlap\n"
-         "            can be measured, and predicted, on one GPU.\n";
+         "loopback:K  each bucket is copied K times to pinned host memory and back, so\n"
+         "            that overlap can be measured, and predicted, on one GPU.\n";
 }
 
 std::string link_text(std::string_view name, std::span<const GpuProfile> profiles) {

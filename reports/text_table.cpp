@@ -66,9 +66,18 @@ TextTable without_rank(const TextTable& table, int rank) {
   return out;
 }
 
-std::string bar(double share) {
-  constexpr double longest = 26;
-  return std::string(static_cast<std::size_t>(std::clamp(share, 0.0, 1.0) * longest + 0.5), '#');
+// A part of a bar that is `whole` columns long.
+std::string bar(double share, std::size_t whole) {
+  const double columns = std::clamp(share, 0.0, 1.0) * static_cast<double>(whole);
+  return std::string(static_cast<std::size_t>(columns + 0.5), '#');
+}
+
+// What names, times and shares leave of a line, at most a third of it.
+std::size_t room_for_bars(const std::vector<Part>& parts, const std::string& whole_name) {
+  constexpr std::size_t figures = 24;  // "1000.0 ms", "100.0 %" and the blanks between columns
+  std::size_t name = width(whole_name);
+  for (const Part& part : parts) name = std::max(name, width(part.first));
+  return std::min(terminal_width / 3, terminal_width - std::min(terminal_width, name + figures));
 }
 
 // The values as whole numbers of 1 / scale that add up to the whole's; the largest takes the rest.
@@ -130,12 +139,15 @@ std::string parts_text(const std::vector<Part>& parts,
   const auto time = [&](double scaled) {
     return fmt::format("{:.{}f} {}", scaled / scale, digits, unit.name);
   };
+  const std::size_t room = room_for_bars(parts, whole_name);
   TextTable table;
   table.columns = {{"", Align::left}, {""}, {""}, {"", Align::left}};
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const double share = static_cast<double>(shares[i]) / 1000;
-    table.rows.push_back(
-        {parts[i].first, time(static_cast<double>(times[i])), format_percent(share), bar(share)});
+    table.rows.push_back({parts[i].first,
+                          time(static_cast<double>(times[i])),
+                          format_percent(share),
+                          bar(share, room)});
   }
   table.rows.push_back({whole_name, time(std::round(whole / unit.seconds * scale)), "100.0 %"});
   return table.body();

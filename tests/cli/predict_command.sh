@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# predict, show and cost from the outside: what reaches which stream, the exit code, and that every
+# line fits a terminal of 80 columns. Figures are not looked at: they follow the measurements.
+set -euo pipefail
+program=$1
+source_dir=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+fail() {
+  echo "FAILED: $*" >&2
+  [ ! -e out ] || head -n 60 out >&2
+  [ ! -e err ] || cat err >&2
+  exit 1
+}
+
+# good arguments...: exit 0, text on stdout only, no line over 80 columns.
+good() {
+  "$program" "$@" >out 2>err || fail "stepsight $* -> exit $?"
+  [ -s out ] && [ ! -s err ] || fail "stepsight $*: wrong streams"
+  [ -n "${wide:-}" ] || ! awk 'length($0) > 80' out | grep . || fail "stepsight $*: over 80 columns"
+}
+
+# bad PATTERN arguments...: exit 2, PATTERN on stderr, nothing on stdout.
+bad() {
+  local pattern=$1 status=0
+  shift
+  "$program" "$@" >out 2>err || status=$?
+  [ "$status" -eq 2 ] && [ ! -s out ] || fail "stepsight $* -> exit $status"
+  grep -qe "$pattern" err || fail "stepsight $*: no line like: $pattern"
+}
+
+has() { grep -qe "$1" out || fail "no line like: $1"; }
+
+for scenario in "$source_dir"/scenarios/*.toml; do good predict "$scenario"; done
+
+flags=(--model llama2-7b --gpu h200-sxm --batch 4 --seq 2048)
+good predict "${flags[@]}" --gpus 1,2,4,8
+has '^GPUs  *step  *tokens/s  *weak'
+has 'Why 8 GPUs do .* times the work of one'
+has 'No --link was given: took nvlink4-nvswitch'
+[ "$(grep -cE '^ +[1248] ' out)" -eq 4 ] || fail "not one row a GPU count"
+good predict "${flags[@]}"
+if grep -qe 'weak' out; then fail "one GPU has nothing to scale"; fi
+
+# Flags replace keys of the file; the order of flags is the order of the axes.
+good predict "$source_dir/scenarios/second_card.toml" --gpus 2
+[ "$(grep -cE '^ +[1248] ' out)" -eq 1 ] || fail "--gpus did not replace the file's"
+wide=1 good predict "${flags[@]}" --optimizer sgd,adamw --compile false,true --csv
+[ "$(cut -d, -f1,2 out | tr '\n' ' ')" = \
+  "optimizer,compile sgd,false sgd,true adamw,false adamw,true " ] || fail "order of the axes"
+
+# -o writes the file and nothing to stdout; a folder that is not there is an error.
+"$program" predict "${flags[@]}" --json -o answer.json >out 2>err || fail "-o"
+[ ! -s out ] && [ -s answer.json ] || fail "-o does not write the file"
+bad 'nowhere' predict "${flags[@]}" -o nowhere/answer.txt
+
+bad 'needs a scenario file' predict
+bad 'nearest known names: llama2-7b' predict --model llama2-7 --gpu h200-sxm
+bad 'h200-sxm' predict --model llama2-7b --gpu h200-sx
+bad "'batch' must be an integer" predict "${flags[@]/4/many}"
+bad 'has no all-reduce over 3 GPUs; known: 2, 4, 8' predict "${flags[@]}" --gpus 3
+bad 'did you mean `--batch`' predict --bach 4
+bad 'csv' predict "${flags[@]}" --json --csv
+
+for what in models gpus links profiles; do
+  good show $what
+  wide=1 good show $what --json
+done
+good show models llama3-8b
+has '^mlp down  *gemm 2048 x 4096 x 14336'
+good show profiles h200-sxm
+has 'peak_TFLOPS'
+good show gpus h200-sxm
+good show links nvlink4-nvswitch
+has 'all_reduce  *8  *26.2 MB'
+bad 'did you mean `nvlink4-nvswitch`' show links nvlink4-nvswitc
+bad 'nearest known names: llama3-8b' show models llama3-8
+bad 'cards' show cards
+
+good cost gemm --gpu h200-sxm --m 8192 --n 4096 --k 4096 --dtype bf16
+has 'TFLOP/s'
+good cost all_reduce --gpu h200-sxm --gpus 8 --bytes 1e9
+has 'busbw'
+printf 'note,op,m,n,k,dtype\n"a, b",gemm,8192,4096,4096,bf16\n,gemm,100000000,7,7,fp8\n' >shapes.csv
+good cost --gpu h200-sxm --csv shapes.csv
+has '^note,op,m,n,k,dtype,time_us,measured$'
+has '^"a, b",gemm,8192,4096,4096,bf16,[0-9.]*,yes$'
+has '^,gemm,100000000,7,7,fp8,[0-9.]*,no$'
+printf 'op,m,n,k,time_us\ngemm,1,1,1,5\n' >timed.csv
+bad "'time_us' already" cost --gpu h200-sxm --csv timed.csv
+printf 'op,m,n,k\ngemm,1,x,1\ngemm,1,1,-1\n' >wrong.csv
+bad 'wrong.csv:3:' cost --gpu h200-sxm --csv wrong.csv
+grep -q 'wrong.csv:2:8' err || fail "only the last mistake of a table"
+bad 'needs an operator' cost --gpu h200-sxm
+
+# Each command shows one worked example, and reads well on a terminal.
+for command in predict show cost validate; do
+  good $command --help
+  has '^Example:$'
+  has "^  stepsight $command "
+done
+echo "predict, show, cost: good"

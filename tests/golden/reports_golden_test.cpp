@@ -1,0 +1,134 @@
+// The texts that people read, of figures made up here: a new measurement changes none of them.
+#include "reports/predict_report.h"
+#include "reports/show_report.h"
+#include "tests/golden/golden.h"
+#include "tests/model/toy_gpu.h"
+
+namespace stepsight {
+namespace {
+
+// A GPT of 4 blocks of 256, each GPU with 8 sequences of 512.
+Scenario small_scenario(std::int64_t gpus) {
+  Scenario s;
+  s.model.name = "small-gpt";
+  s.model.layers = 4;
+  s.model.hidden = 256;
+  s.model.heads = s.model.kv_heads = 4;
+  s.model.head_dim = 64;
+  s.model.ffn = 1024;
+  s.model.vocab = 1001;
+  s.model.positions = 512;
+  s.model.tied_head = s.model.bias = s.model.fused_qkv = true;
+  s.training.batch = 8;
+  s.training.seq = 512;
+  s.cluster.gpu = "toy";
+  s.cluster.gpus = gpus;
+  s.cluster.link = gpus > 1 ? "wire" : "";
+  return s;
+}
+
+Memory some_memory(bool fits) {
+  return {2e9, 2e9, 4e9, 7e9, 0, 1e9, fits ? 16.5e9 : 91e9, fits, fits ? 61 : 5};
+}
+
+// Steps of 100 ms on one GPU and 125 ms on N.
+StudyPoint some_point(std::int64_t gpus) {
+  const bool several = gpus > 1;
+  const double n = static_cast<double>(gpus);
+  StudyPoint p;
+  p.scenario = small_scenario(gpus);
+  Prediction& r = p.prediction;
+  r.step = Seconds{several ? 0.125 : 0.1};
+  r.samples_per_s = n * 8 / r.step.value;
+  r.tokens_per_s = r.samples_per_s * 512;
+  r.mfu = several ? 0.4 : 0.5;
+  r.exposed_s = several ? 0.01 : 0;
+  r.communication_s = several ? 0.04 : 0;
+  r.message_bytes = several ? 2e9 : 0;
+  r.buckets = several ? 80 : 0;
+  r.host_s = 0.03;
+  r.gpu_busy_s = r.step.value - 0.015;
+  r.breakdown = {{WorkKind::gemm, 0.06},
+                 {WorkKind::attention, 0.01},
+                 {WorkKind::memory, 0.02},
+                 {WorkKind::optimizer, 0.006}};
+  r.attribution = {0.1, several ? 0.0051 : 0, several ? 0.0101 : 0, several ? 0.0098 : 0};
+  r.memory = some_memory(true);
+  const double speedup = several ? 0.8 * n : 1;
+  p.weak = {Seconds{0.1}, r.step, {speedup, speedup / n}};
+  const double strong = several ? 2 : 1;
+  if (8 % gpus == 0)
+    p.strong = ScalingPoint{Seconds{0.1}, Seconds{0.1 / strong}, {strong, strong / n}};
+  return p;
+}
+
+PredictReport gpus_sweep() {
+  PredictReport report;
+  report.title = "How much faster are four cards?";
+  report.axes = {"gpus"};
+  report.coordinates = {{"1"}, {"4"}, {"16"}};
+  report.points = {some_point(1), some_point(4), some_point(16)};
+  return report;
+}
+
+}  // namespace
+
+TEST_CASE("A sweep over GPU counts reads as approved") {
+  check_golden("predict_gpus.txt", predict_text(gpus_sweep(), toy_gpu()));
+}
+
+TEST_CASE("A strong-scaling scenario that lacks memory and waits for its link reads as approved") {
+  PredictReport report;
+  report.points = {some_point(4)};
+  report.coordinates = {{}};
+  StudyPoint& p = report.points.front();
+  p.scenario.training.global_batch = 64;
+  p.scenario.training.accumulation = 2;
+  p.strong = ScalingPoint{Seconds{0.36}, p.prediction.step, {2.88, 0.72}};
+  p.prediction.exposed_s = 0.05;
+  p.prediction.communication_s = 0.09;
+  p.prediction.memory = some_memory(false);
+  p.prediction.unmeasured_share = 0.25;
+  p.prediction.clock = 0.9;
+  p.padded_vocabulary = Seconds{0.1};
+  report.notes = {"No --link was given: took wire."};
+  GpuProfile gpu = toy_gpu();
+  gpu.power_W = 700;
+  check_golden("predict_strong.txt", predict_text(report, gpu));
+}
+
+TEST_CASE("A host-bound sweep over other keys reads as approved") {
+  PredictReport report;
+  report.axes = {"precision", "batch"};
+  report.coordinates = {{"bf16", "8"}, {"fp32", "8"}};
+  report.points = {some_point(1), some_point(1)};
+  report.points.back().prediction.host_bound = true;
+  report.points.back().prediction.host_s = 0.099;
+  check_golden("predict_host.txt", predict_text(report, toy_gpu()));
+}
+
+TEST_CASE("The machine's form of a prediction reads as approved") {
+  check_golden("predict.json", predict_json(gpus_sweep()));
+  check_golden("predict.csv", predict_csv(gpus_sweep()));
+}
+
+TEST_CASE("Lists of models, cards and links read as approved") {
+  const GpuProfile gpu = toy_gpu();
+  const ModelShape model = small_scenario(1).model;
+  check_golden("show_models.txt", models_text({&model, 1}));
+  check_golden("show_gpus.txt", gpus_text({&gpu, 1}));
+  check_golden("show_links.txt", links_text({&gpu, 1}));
+  check_golden("show_link.txt", link_text("wire", {&gpu, 1}));
+}
+
+TEST_CASE("A profile's parameters with their sources read as approved") {
+  GpuProfile gpu = toy_gpu();
+  gpu.records = {{"gemm.bf16.peak_TFLOPS", 612.3, 1.5, 1200, "gemm.json"},
+                 {"gemm.bf16.ramp_k", 100, 30, 0, "class value"},
+                 {"host.step_us", 123.4, 5.6, 14, "host.json, gemm.json"},
+                 {"host.forward_us", 9.87, 0.00012, 14, "gemm.json"}};
+  gpu.quality = {{"gemm.bf16", 1200, 300, 0.05, 0.021, 0.087}, {"host", 14, 0, 0.12, 0, 0}};
+  check_golden("show_profile.txt", profile_report_text(gpu));
+}
+
+}  // namespace stepsight
