@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "model/errors.h"
+#include "model/max_min.h"
 #include "simulate/event_tree.h"
-#include "simulate/max_min.h"
 
 namespace stepsight {
 namespace {

@@ -10,7 +10,7 @@
 // for the same SMs.
 //
 // Shared links. The flows that run at one time, anywhere, share the capacities of `links` max-min
-// fairly (simulate/max_min.h). A flow asks for its demand times its slow-down rate, and its rate is
+// fairly (model/max_min.h). A flow asks for its demand times its slow-down rate, and its rate is
 // what it gets over its demand.
 //
 // Time. Rates change only when a task starts or ends. All ends of one picosecond and all starts

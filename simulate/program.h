@@ -16,6 +16,7 @@
 #include <span>
 #include <vector>
 
+#include "model/max_min.h"
 #include "model/units.h"
 
 namespace stepsight {
@@ -34,17 +35,13 @@ constexpr Seconds to_seconds(Picoseconds time) {
   return Seconds{static_cast<double>(time) / 1e12};
 }
 
-// Strong indices: a task, a lane and a link cannot be mixed up.
+// Strong indices: a task, a lane and a link (model/max_min.h) cannot be mixed up.
 enum class TaskId : std::uint32_t {};
 enum class LaneId : std::uint32_t {};
-enum class LinkId : std::uint32_t {};
 constexpr std::uint32_t index(TaskId id) {
   return static_cast<std::uint32_t>(id);
 }
 constexpr std::uint32_t index(LaneId id) {
-  return static_cast<std::uint32_t>(id);
-}
-constexpr std::uint32_t index(LinkId id) {
   return static_cast<std::uint32_t>(id);
 }
 inline constexpr std::uint32_t no_index = std::numeric_limits<std::uint32_t>::max();
@@ -70,7 +67,7 @@ struct TaskSpec {
 };
 
 // A task that moves data over shared links: at full rate it takes `demand` from every link of
-// `path`. Flows that share a link share its capacity (simulate/max_min.h).
+// `path`. Flows that share a link share its capacity (model/max_min.h).
 struct FlowSpec {
   std::span<const LinkId> path;
   BytesPerSecond demand;

@@ -9,8 +9,8 @@
 
 #include <rapidcheck.h>
 
+#include "model/max_min.h"
 #include "simulate/engine.h"
-#include "simulate/max_min.h"
 #include "tests/catch2.h"
 
 namespace stepsight {

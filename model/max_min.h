@@ -7,9 +7,13 @@
 #include <span>
 #include <vector>
 
-#include "simulate/program.h"
-
 namespace stepsight {
+
+// A link, or one direction of it: a strong index into an array of capacities.
+enum class LinkId : std::uint32_t {};
+constexpr std::uint32_t index(LinkId id) {
+  return static_cast<std::uint32_t>(id);
+}
 
 // Flow f crosses links[begin[f] .. begin[f + 1]); it may cross the same link more than once, and
 // then takes its bandwidth that often.

@@ -1,4 +1,4 @@
-#include "simulate/max_min.h"
+#include "model/max_min.h"
 
 #include <numeric>
 
