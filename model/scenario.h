@@ -3,6 +3,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -59,10 +60,17 @@ struct Training {
   bool flash_attention = true;
 };
 
+struct LinkFacts;  // model/link_curve.h
+
 struct Cluster {
   std::string gpu;  // profile name, e.g. "h200-sxm"
   std::int64_t gpus = 1;
   std::string link;  // link name, e.g. "nvlink4-nvswitch" or "loopback:2"; empty with one GPU
+  std::int64_t nodes = 1;  // machines that the GPUs are spread over evenly
+  std::string topo;        // file of `nvidia-smi topo -m` text, or empty
+  // What `link` and `topo` stand for, once a reader has looked them up (model/io/link_file.h). Null:
+  // the name alone decides.
+  std::shared_ptr<const LinkFacts> facts;
 };
 
 struct Parallel {

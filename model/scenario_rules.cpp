@@ -59,6 +59,14 @@ void check_cluster(Violations& found, const Scenario& s) {
                      "\"nvlink4-nvswitch\")",
                      {"gpus"}});
   }
+  if (c.nodes < 1 || (c.gpus >= 1 && c.gpus % c.nodes != 0)) {
+    found.push_back({"cluster",
+                     "nodes",
+                     "nodes must divide gpus: " + std::to_string(c.gpus) +
+                         " GPUs cannot be spread evenly over " + std::to_string(c.nodes) +
+                         " machines",
+                     {"gpus"}});
+  }
   const std::optional<std::int64_t> loops = loopback_count(c.link);
   if (loops && *loops == 0) {
     found.push_back({"cluster",

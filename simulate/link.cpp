@@ -31,6 +31,20 @@ std::string measured_sizes(const GpuProfile& gpu, std::string_view name) {
   return sizes;
 }
 
+std::string unknown_link(const GpuProfile& gpu, std::string_view name, std::int64_t gpus) {
+  const std::string sizes = measured_sizes(gpu, name);
+  if (!sizes.empty()) {
+    return "link '" + std::string(name) + "' of " + gpu.name + " has no all-reduce over " +
+           std::to_string(gpus) + " GPUs; known: " + sizes;
+  }
+  std::string known;
+  for (const std::string& link : link_names(gpu)) known += (known.empty() ? "" : ", ") + link;
+  return "the profile " + gpu.name + " has no link '" + std::string(name) +
+         "'; known: " + (known.empty() ? "" : known + ", ") +
+         "loopback:K, those of `stepsight show links`, and classes such as pcie4-x16-nop2p, "
+         "nvlink3-nvswitch or nvlink4-nvswitch+8x400G-ib";
+}
+
 }  // namespace
 
 std::vector<std::string> link_names(const GpuProfile& gpu) {
@@ -41,23 +55,46 @@ std::vector<std::string> link_names(const GpuProfile& gpu) {
   return names;
 }
 
-Link resolve_link(const GpuProfile& gpu, std::string_view name, std::int64_t gpus) {
-  if (name.starts_with(loopback)) return {Link::Kind::loopback, parse_copies(name), nullptr};
-  if (gpus <= 1) return {};
+Link resolve_collective(const GpuProfile& gpu,
+                        const Cluster& cluster,
+                        const CollectiveGroup& group) {
   for (const CollectiveCurve& curve : gpu.collectives) {
-    if (curve.link == name && curve.kind == CollectiveKind::all_reduce && curve.ranks == gpus) {
-      return {Link::Kind::collective, 0, &curve};
+    if (curve.link == cluster.link && curve.kind == group.kind && curve.ranks == group.ranks &&
+        group.nodes == 1 && cluster.topo.empty()) {
+      // Not owned: the profile outlives what is computed with it.
+      return {Link::Kind::collective,
+              0,
+              {std::shared_ptr<const void>(), &curve},
+              CurveOrigin::measured};
     }
   }
-  const std::string sizes = measured_sizes(gpu, name);
-  if (!sizes.empty()) {
-    throw UserError("link '" + std::string(name) + "' of " + gpu.name + " has no all-reduce over " +
-                    std::to_string(gpus) + " GPUs; known: " + sizes);
+  std::optional<LinkCurve> found;
+  if (cluster.facts) {
+    found = link_curve(*cluster.facts, group);
+  } else if (const auto by_class = parse_link_class(cluster.link)) {
+    found = link_curve({cluster.link, std::nullopt, by_class}, group);
   }
-  std::string known;
-  for (const std::string& link : link_names(gpu)) known += (known.empty() ? "" : ", ") + link;
-  throw UserError("the profile " + gpu.name + " has no link '" + std::string(name) +
-                  "'; known: " + (known.empty() ? "none" : known) + ", loopback:K");
+  if (!found) throw UserError(unknown_link(gpu, cluster.link, group.ranks));
+  return {Link::Kind::collective,
+          0,
+          std::make_shared<CollectiveCurve>(std::move(found->curve)),
+          found->origin};
+}
+
+Link resolve_link(const GpuProfile& gpu, const Cluster& cluster) {
+  if (cluster.link.starts_with(loopback)) {
+    return {Link::Kind::loopback, parse_copies(cluster.link), nullptr, CurveOrigin::measured};
+  }
+  if (cluster.gpus <= 1) return {};
+  return resolve_collective(
+      gpu, cluster, {CollectiveKind::all_reduce, cluster.gpus, cluster.nodes});
+}
+
+Link resolve_link(const GpuProfile& gpu, std::string_view name, std::int64_t gpus) {
+  Cluster cluster;
+  cluster.link = name;
+  cluster.gpus = gpus;
+  return resolve_link(gpu, cluster);
 }
 
 LinkCost bucket_time(const Link& link, const GpuProfile& gpu, Bytes message) {

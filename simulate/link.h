@@ -1,27 +1,38 @@
 // What connects the GPUs of a scenario, as the simulator uses it: the time of one gradient bucket.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "model/collective.h"
+#include "model/link_curve.h"
 #include "model/profile.h"
+#include "model/scenario.h"
 
 namespace stepsight {
 
-// A resolved link: either a measured curve of the profile, or the loop-back link, which copies each
-// bucket to pinned host memory and back `copies` times in place of an all-reduce (so that overlap
-// can be measured on one GPU), or nothing.
+// A resolved link: a curve, measured or by class, or the loop-back link, which copies each bucket
+// to pinned host memory and back `copies` times in place of an all-reduce (so that overlap can be
+// measured on one GPU), or nothing.
 struct Link {
   enum class Kind : std::uint8_t { none, loopback, collective };
   Kind kind = Kind::none;
-  int copies = 0;                          // loopback
-  const CollectiveCurve* curve = nullptr;  // collective: all_reduce over `ranks`
+  int copies = 0;                                // loopback
+  std::shared_ptr<const CollectiveCurve> curve;  // collective: all_reduce over `ranks`
+  CurveOrigin origin = CurveOrigin::measured;
 };
 
-// "" or one GPU without a loop-back: none. "loopback:K". Otherwise the profile's all-reduce on the
-// link of that name over `gpus` ranks. UserError names the links and group sizes that were
-// measured.
+// The curve of a collective: the profile's own for that link and group size, else what the link's
+// file or its class says (model/link_curve.h). A profile's curve lives as long as the profile.
+// UserError names the links and group sizes that are known.
+Link resolve_collective(const GpuProfile& gpu,
+                        const Cluster& cluster,
+                        const CollectiveGroup& group);
+
+// "" or one GPU without a loop-back: none. "loopback:K". Otherwise the all-reduce over all GPUs.
+Link resolve_link(const GpuProfile& gpu, const Cluster& cluster);
+// The same for a link by its name alone: the profile's, or a class.
 Link resolve_link(const GpuProfile& gpu, std::string_view name, std::int64_t gpus);
 
 // The name of every link that the profile has an all-reduce for, sorted, each once.

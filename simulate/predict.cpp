@@ -27,7 +27,7 @@ struct Question {
   Question(const Scenario& s, const GpuProfile& g)
       : scenario(s),
         gpu(g),
-        link(resolve_link(g, s.cluster.link, s.cluster.gpus)),
+        link(resolve_link(g, s.cluster)),
         work(step_work(s.model, s.training)),
         costs(cost_step(work, s.training.precision, g)) {}
 

@@ -5,6 +5,7 @@
 
 #include "model/class_profile.h"
 #include "model/errors.h"
+#include "model/fit/fit_collectives.h"
 #include "model/fit/fit_group.h"
 #include "model/fit/fit_host.h"
 #include "model/power.h"
@@ -354,46 +355,11 @@ void ProfileFit::fit_power() {
 }
 
 void ProfileFit::fit_collectives() {
-  std::map<std::pair<CollectiveKind, std::int64_t>, std::vector<CollectivePoint>> curves;
-  for (const CollectivePoint& p : m_.collectives) {
-    if (p.ranks > 1) curves[{p.kind, p.ranks}].push_back(p);
-  }
-  if (!curves.empty() && options_.link.empty()) {
-    throw UserError("collective sweeps were given: name the link they were measured on with --link");
-  }
-  for (const auto& [key, points] : curves) {
-    const auto [kind, ranks] = key;
-    GroupInput<CollectivePoint> group;
-    group.op = info(kind).name;
-    group.type = options_.link;
-    group.name = options_.link + "." + group.op + "." + std::to_string(ranks);
-    group.points = points;
-    group.shape = [](const CollectivePoint& p) {
-      return std::array<std::int64_t, 6>{p.ranks, std::llround(p.bytes), 0, 0, 0, 0};
-    };
-    group.at = [](const CollectivePoint& p) {
-      return MeasuredSurface::Point{static_cast<float>(std::log2(p.bytes))};
-    };
-    CollectiveParameters<double> start = class_values<CollectiveParameters>();
-    for (const CollectivePoint& p : points) {
-      const double busbw = p.bytes * traffic_factor(p.kind, p.ranks) / (p.time_us * 1e3);
-      start.busbw_GBps = std::max(start.busbw_GBps, busbw);
-      start.latency_us = std::min(start.latency_us, p.time_us);
-    }
-    group.solve = [&](const std::vector<CollectivePoint>& p) { return solve_collective(p, start); };
-    group.formula_us = [](const CollectivePoint& p, const std::vector<double>& values) {
-      return collective_formula(p.kind, p.ranks, p.bytes, unpacked<CollectiveParameters>(values))
-                 .value * 1e6;
-    };
-    GroupOutcome done = fit_group(group, out_.points);
-    CollectiveCurve curve{options_.link, kind, ranks,
-                          unpacked<CollectiveParameters>(done.solution.values),
-                          std::move(done.surface), sources_of(points)};
-    out_.profile.quality.push_back(done.quality);
-    record("collective." + group.name, curve.parameters, &done.solution, done.quality.fitted_points,
-           curve.source);
-    out_.profile.collectives.push_back(std::move(curve));
-  }
+  FittedCurves fitted = stepsight::fit_collectives(m_, options_.link, out_.points);
+  GpuProfile& p = out_.profile;
+  p.collectives = std::move(fitted.curves);
+  p.quality.insert(p.quality.end(), fitted.quality.begin(), fitted.quality.end());
+  p.records.insert(p.records.end(), fitted.records.begin(), fitted.records.end());
 }
 
 FittedProfile ProfileFit::fit() {

@@ -4,6 +4,7 @@
 
 #include "model/errors.h"
 #include "model/io/csv.h"
+#include "model/io/nccl_log.h"
 #include "model/io/read_file.h"
 
 namespace stepsight {
@@ -104,7 +105,12 @@ void read_measurements(const std::string& path, Measurements& into) {
   grown.sources.push_back(std::filesystem::path(path).filename().string());
   const std::string_view name = without_gz(path);
   if (name.ends_with(".json")) {
-    read_measurement_json(path, text, source, grown);
+    // nccl-tests writes JSON of its own (-J); ours has a schema.
+    if (text.find("\"out_of_place\"") != text.npos) {
+      add_collective_log(path, text, source, grown);
+    } else {
+      read_measurement_json(path, text, source, grown);
+    }
   } else if (name.ends_with(".jsonl")) {
     read_host_timed_operators(path, text, source, grown);
   } else if (name.ends_with(".csv")) {
@@ -114,8 +120,11 @@ void read_measurements(const std::string& path, Measurements& into) {
     } else {
       read_gemm_table(path, text, source, grown);
     }
+  } else if (looks_like_collective_log(text)) {
+    add_collective_log(path, text, source, grown);
   } else {
-    throw UserError(path + ": expected a measurement file: .json, .jsonl or .csv (or .gz of these)");
+    throw UserError(path + ": expected a measurement file: .json, .jsonl, .csv or the log of a "
+                           "collective test (or .gz of these)");
   }
   into = std::move(grown);
 }

@@ -2,6 +2,7 @@
 //   *.json   own measurement files (calibrate/MEASUREMENT.md)
 //   *.jsonl  operator points timed one launch at a time from the host
 //   *.csv    GEMM tables (m,n,k,dtype,time_us) and collective sweeps (size_bytes,op,type,time_us)
+//   others   logs of nccl-tests and tables of all_reduce_bench (model/io/nccl_log.h)
 // Each of them may be gzipped.
 #pragma once
 #include <cstdint>

@@ -1,9 +1,13 @@
 #include "model/io/scenario_file.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
 
 #include <fmt/format.h>
 
+#include "model/errors.h"
+#include "model/io/link_file.h"
 #include "model/io/read_file.h"
 #include "model/io/scenario_entries.h"
 #include "model/scenario_rules.h"
@@ -19,6 +23,9 @@ struct Sweep {
   const Entry* family = nullptr;
   GivenKeys given;
   bool fixed_global_batch = false;
+  std::string folder;  // of the scenario file: what a relative path in it starts from
+  // What link names and topology files stand for, each looked up once.
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<const LinkFacts>> links;
   std::vector<std::size_t> chosen;  // for each entry, which of its settings this point has
 };
 
@@ -69,6 +76,26 @@ void resolve_batch(Scenario& scenario) {
   scenario.training.batch = std::max<std::int64_t>(1, scenario.training.global_batch / shares);
 }
 
+// A link that cannot be read is noted once, at its key, and then stands for nothing.
+void look_up_link(Sweep& sweep, Cluster& cluster) {
+  if (!cluster.topo.empty() && !sweep.folder.empty() &&
+      std::filesystem::path(cluster.topo).is_relative()) {
+    cluster.topo = (std::filesystem::path(sweep.folder) / cluster.topo).string();
+  }
+  if (cluster.link.empty() && cluster.topo.empty()) return;
+  const auto [known, is_new] = sweep.links.try_emplace({cluster.link, cluster.topo});
+  if (is_new) {
+    try {
+      known->second = find_link(cluster.link, cluster.topo);
+    } catch (const UserError& error) {
+      const Entry* entry = sweep.entries.find(cluster.topo.empty() ? "link" : "topo");
+      if (entry == nullptr) throw;
+      note(sweep, *entry, choice(sweep, *entry), error.what());
+    }
+  }
+  cluster.facts = known->second;
+}
+
 Scenario build_point(Sweep& sweep) {
   Scenario scenario;
   const ModelShape base = base_model(sweep);
@@ -82,6 +109,7 @@ Scenario build_point(Sweep& sweep) {
   }
   if (scenario.training.seq == 0) scenario.training.seq = longest_sequence(scenario.model);
   if (sweep.fixed_global_batch) resolve_batch(scenario);
+  look_up_link(sweep, scenario.cluster);
   for (const RuleViolation& broken : violations(scenario)) note_violation(sweep, broken);
   return scenario;
 }
@@ -114,8 +142,8 @@ void check_missing(Sweep& sweep) {
   }
 }
 
-Sweep start_sweep(Entries& entries, ErrorList& errors) {
-  Sweep sweep{entries, errors, nullptr, nullptr, {}, false, {}};
+Sweep start_sweep(Entries& entries, ErrorList& errors, const std::string& folder) {
+  Sweep sweep{entries, errors, nullptr, nullptr, {}, false, folder, {}, {}};
   sweep.named_model =
       entries.find("name") != nullptr ? entries.find("name") : entries.find("config");
   sweep.family = entries.find("family");
@@ -155,7 +183,8 @@ ScenarioFile read_scenario_text(const std::string& file,
   const Value root = parse_toml(file, text);
   ErrorList errors(file);
   Entries entries = read_entries(root, flags, errors);
-  Sweep sweep = start_sweep(entries, errors);
+  const std::string folder = std::filesystem::path(file).parent_path().string();
+  Sweep sweep = start_sweep(entries, errors, folder);
   check_missing(sweep);
   const std::size_t count = count_points(entries, errors);
   if (count == 0) errors.throw_if_any();

@@ -70,7 +70,7 @@ constexpr KeyKind text = KeyKind::text;
 
 // The bounds are sanity, ten to a thousand times what exists; what a combination allows is said by
 // model/scenario_rules.h.
-constexpr std::array<ScenarioKey, 41> keys{{
+constexpr std::array<ScenarioKey, 43> keys{{
     // clang-format off
     {"model", "name", text, 0, 0, {}, nullptr, "-",
      "a built-in model (`stepsight show models`) or the path of a model file"},
@@ -145,6 +145,10 @@ constexpr std::array<ScenarioKey, 41> keys{{
     {"cluster", "gpus", integer, 1, 1e6, {}, cluster<&C::gpus>, "1", "number of GPUs"},
     {"cluster", "link", text, 0, 0, {}, cluster<&C::link>, "needed above one GPU",
      "what the GPUs talk over (`stepsight show links`); `loopback:K` for a partner on one GPU"},
+    {"cluster", "nodes", integer, 1, 1e6, {}, cluster<&C::nodes>, "1",
+     "machines that the GPUs are spread over evenly; the link then names a network, too"},
+    {"cluster", "topo", text, 0, 0, {}, cluster<&C::topo>, "-",
+     "file with the output of `nvidia-smi topo -m`: how the machine really is wired"},
 
     {"parallel", "strategy", word, 0, 0, strategy_names, set_strategy, "ddp",
      "how the work is split; none: one GPU without any exchange"},

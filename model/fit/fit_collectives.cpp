@@ -1,0 +1,102 @@
+#include "model/fit/fit_collectives.h"
+
+#include <map>
+#include <set>
+
+#include "model/class_profile.h"
+#include "model/errors.h"
+#include "model/fit/fit_group.h"
+
+namespace stepsight {
+
+namespace {
+
+CollectiveParameters<double> unpacked(const std::vector<double>& values) {
+  CollectiveParameters<double> out{};
+  std::size_t i = 0;
+  for (const auto& field : CollectiveParameters<double>::fields()) out.*field.member = values[i++];
+  return out;
+}
+
+std::string sources_of(const Measurements& m, const std::vector<CollectivePoint>& points) {
+  std::set<std::string> names;
+  for (const CollectivePoint& p : points) names.insert(m.sources[p.source]);
+  std::string joined;
+  for (const std::string& name : names) joined += (joined.empty() ? "" : ", ") + name;
+  return joined;
+}
+
+GroupInput<CollectivePoint> group_of(const std::string& link,
+                                     const std::vector<CollectivePoint>& points) {
+  GroupInput<CollectivePoint> group;
+  group.op = info(points.front().kind).name;
+  group.type = link;
+  group.name = link + "." + group.op + "." + std::to_string(points.front().ranks);
+  group.points = points;
+  group.shape = [](const CollectivePoint& p) {
+    return std::array<std::int64_t, 6>{p.ranks, std::llround(p.bytes), 0, 0, 0, 0};
+  };
+  group.at = [](const CollectivePoint& p) {
+    return MeasuredSurface::Point{static_cast<float>(std::log2(p.bytes))};
+  };
+  CollectiveParameters<double> start = class_values<CollectiveParameters>();
+  for (const CollectivePoint& p : points) {
+    const double busbw = p.bytes * traffic_factor(p.kind, p.ranks) / (p.time_us * 1e3);
+    start.busbw_GBps = std::max(start.busbw_GBps, busbw);
+    start.latency_us = std::min(start.latency_us, p.time_us);
+  }
+  group.solve = [start](const std::vector<CollectivePoint>& p) {
+    return solve_collective(p, start);
+  };
+  group.formula_us = [](const CollectivePoint& p, const std::vector<double>& values) {
+    return collective_formula(p.kind, p.ranks, p.bytes, unpacked(values)).value * 1e6;
+  };
+  return group;
+}
+
+void record(FittedCurves& out, const CollectiveCurve& curve, const GroupOutcome& done) {
+  std::size_t i = 0;
+  for (const auto& field : CollectiveParameters<double>::fields()) {
+    ParameterRecord r;
+    r.name = "collective." + done.quality.group + "." + std::string(field.info.name);
+    r.value = curve.parameters.*field.member;
+    const bool determined = done.solution.determined[i];
+    r.sd = determined ? done.solution.deviations[i] : class_value_spread * r.value;
+    r.points = determined ? done.quality.fitted_points : 0;
+    r.source = determined ? curve.source : curve.source + " (not determined by them)";
+    out.records.push_back(std::move(r));
+    ++i;
+  }
+}
+
+}  // namespace
+
+FittedCurves fit_collectives(const Measurements& measurements,
+                             const std::string& link,
+                             std::vector<PointRow>& rows) {
+  std::map<std::pair<CollectiveKind, std::int64_t>, std::vector<CollectivePoint>> sweeps;
+  for (const CollectivePoint& p : measurements.collectives) {
+    if (p.ranks > 1) sweeps[{p.kind, p.ranks}].push_back(p);
+  }
+  if (!sweeps.empty() && link.empty()) {
+    throw UserError(
+        "collective sweeps were given: name the link they were measured on with --link");
+  }
+  FittedCurves out;
+  for (const auto& [key, points] : sweeps) {
+    GroupOutcome done = fit_group(group_of(link, points), rows);
+    CollectiveCurve curve;
+    curve.link = link;
+    curve.kind = key.first;
+    curve.ranks = key.second;
+    curve.parameters = unpacked(done.solution.values);
+    curve.points = std::move(done.surface);
+    curve.source = sources_of(measurements, points);
+    out.quality.push_back(done.quality);
+    record(out, curve, done);
+    out.curves.push_back(std::move(curve));
+  }
+  return out;
+}
+
+}  // namespace stepsight

@@ -1,0 +1,26 @@
+// Sweeps of collectives to curves: one for each collective and group size of a link.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "model/fit/fit_profile.h"
+#include "model/measurements.h"
+#include "model/point_row.h"
+#include "model/profile.h"
+
+namespace stepsight {
+
+struct FittedCurves {
+  std::vector<CollectiveCurve> curves;  // by kind, then by ranks
+  std::vector<FitQuality> quality;      // of each curve: "LINK.all_reduce.8"
+  std::vector<ParameterRecord>
+      records;  // of each parameter: "collective.LINK.all_reduce.8.busbw_GBps"
+};
+
+// Appends the points of every curve to `rows`. UserError when there are sweeps and no name for
+// their link; nothing when there are no sweeps. One rank alone says nothing and is left out.
+FittedCurves fit_collectives(const Measurements& measurements,
+                             const std::string& link,
+                             std::vector<PointRow>& rows);
+
+}  // namespace stepsight

@@ -1,0 +1,71 @@
+// One machine as a graph: GPUs, PCIe switches, host bridges, sockets, NVSwitch, and what joins
+// them, each edge with the bandwidth that a collective gets of it in one direction and with its
+// latency. Machines of a cluster are equal, so one stands for all; what lies between them is a
+// Fabric.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace stepsight {
+
+enum class VertexKind : std::uint8_t { gpu, pcie_switch, host_bridge, socket, nvswitch, staging };
+enum class EdgeKind : std::uint8_t {
+  pcie,
+  nvlink,
+  socket_link,  // between sockets, and from a host bridge to its socket
+  staging,      // from a GPU through host memory: write, hand over, read
+};
+
+struct Vertex {
+  VertexKind kind = VertexKind::gpu;
+};
+
+// Full duplex: `GBps` in each direction.
+struct Edge {
+  std::uint32_t a = 0;
+  std::uint32_t b = 0;
+  EdgeKind kind = EdgeKind::pcie;
+  double GBps = 0;
+  double latency_us = 0;
+  std::int32_t lanes = 1;  // NVLinks of a direct connection; 1 otherwise
+};
+
+// GPUs are the first `gpus` vertices, in the order of their numbers.
+struct Topology {
+  std::uint32_t gpus = 0;
+  bool peer_to_peer = true;     // PCIe peers may reach each other's memory
+  int nvlink_generation = 0;    // 0 without NVLink
+  bool in_switch_sums = false;  // NVSwitch of the third generation on: NVLS
+  std::vector<Vertex> vertices;
+  std::vector<Edge> edges;
+};
+
+std::uint32_t add_vertex(Topology& t, VertexKind kind);
+void add_edge(Topology& t,
+              std::uint32_t a,
+              std::uint32_t b,
+              EdgeKind kind,
+              double GBps,
+              double latency_us,
+              std::int32_t lanes = 1);
+
+// Edges by vertex, for searches.
+struct Neighbour {
+  std::uint32_t vertex = 0;
+  std::uint32_t edge = 0;
+};
+std::vector<std::vector<Neighbour>> neighbours(const Topology& t);
+
+// What lies between machines.
+enum class NetworkKind : std::uint8_t { none, infiniband, roce, efa, tcp, omnipath, slingshot };
+struct Fabric {
+  NetworkKind kind = NetworkKind::none;
+  double nics = 0;                  // a machine
+  double nic_GBps = 0;              // line rate of one, one direction
+  bool gpudirect = true;            // adapters reach the GPUs' memory themselves
+  double oversubscription = 1;      // of the uplinks, for traffic that leaves a leaf
+  std::int64_t leaf_machines = 32;  // machines under one leaf (or one set of rail leaves)
+};
+
+}  // namespace stepsight
