@@ -280,9 +280,15 @@ void read_points_beside(const std::string& profile_file, GpuProfile& gpu) {
 // Shortest text that reads back to the same double.
 std::string number(double value) { return fmt::format("{}", value); }
 
+// A TOML basic string: control characters must be escaped.
 std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code < 0x20 || code == 0x7f) {
+      out += fmt::format("\\u{:04x}", code);
+      continue;
+    }
     if (c == '"' || c == '\\') out += '\\';
     out += c;
   }

@@ -109,6 +109,16 @@ TEST_CASE("a profile reads back to the same parameters to the bit") {
   CHECK(read.vendor_TFLOPS == written.vendor_TFLOPS);
 }
 
+TEST_CASE("names with quotes, backslashes and control characters read back as they were") {
+  GpuProfile written = read_profile("h200-sxm");
+  written.title = "a \"card\"\\ of\ttwo\nlines\x7f";
+  written.sources = {"a\rb.json", "C:\\files\\c.csv"};
+  const TemporaryFolder folder;
+  const GpuProfile read = read_profile(folder.write("card.toml", profile_text(written)));
+  CHECK(read.title == written.title);
+  CHECK(read.sources == written.sources);
+}
+
 TEST_CASE("points that were written read back over the formulas") {
   GpuProfile gpu = read_profile("h200-sxm");
   const std::string link = gpu.collectives.front().link;
