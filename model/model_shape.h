@@ -33,6 +33,7 @@ struct ModelShape {
   bool fused_qkv = false;        // one projection for query, key, value (GPT-2); else three
   bool fused_gate_up = false;    // one projection for gate and up; else two
   bool mlm_head = false;         // BERT: dense + norm + tied decoder with bias
+  double mlm_share = 1;          // share of the tokens that are gathered for it: 1 = all
   bool pooler = false;           // BERT: dense layer on the first token
   double dropout = 0;            // > 0: dropout passes run in training
 };

@@ -16,9 +16,12 @@ namespace stepsight {
 // What parameters, gradients and compute are held in.
 //   pure:  parameters, gradients and optimizer states in the compute type
 //   mixed: parameters, gradients and optimizer states in fp32, compute autocast to `compute`
+//   master: as pure, but the optimizer works on an fp32 copy of the parameters, casts the gradients
+//           to it and the result back (apex O2, Megatron)
 struct Precision {
   Dtype compute = Dtype::bf16;
   bool mixed = false;
+  bool master = false;
 
   friend constexpr bool operator==(Precision, Precision) = default;
 };
@@ -28,13 +31,15 @@ struct PrecisionName {
   Precision precision;
 };
 
-inline constexpr std::array<PrecisionName, 6> precisions{{
+inline constexpr std::array<PrecisionName, 8> precisions{{
     {"fp32", {Dtype::fp32, false}},
     {"tf32", {Dtype::tf32, false}},
     {"bf16", {Dtype::bf16, false}},
     {"fp16", {Dtype::fp16, false}},
     {"amp-bf16", {Dtype::bf16, true}},
     {"amp-fp16", {Dtype::fp16, true}},
+    {"master-bf16", {Dtype::bf16, false, true}},
+    {"master-fp16", {Dtype::fp16, false, true}},
 }};
 
 enum class OptimizerKind { adamw, sgd, sgd_momentum };
@@ -55,6 +60,7 @@ struct Training {
   Precision precision;
   std::optional<Dtype> gradient_dtype;  // of the all-reduce; empty = as the parameters
   OptimizerKind optimizer = OptimizerKind::adamw;
+  bool fused_optimizer = true;  // false: a loop over tensors, a kernel for each arithmetic step
   Recompute recompute = Recompute::none;
   bool compile = false;
   bool flash_attention = true;

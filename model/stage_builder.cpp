@@ -1,6 +1,7 @@
 #include "model/stage_builder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <ranges>
 
 namespace stepsight {
@@ -109,7 +110,8 @@ void StageBuilder::fused_attention() {
   }
 }
 
-// Scores as a tensor: two batched products, a scale and mask, and a softmax each way.
+// Scores as a tensor: two batched products, and between them scale, mask, softmax and dropout, each a
+// pass over heads x t x t elements of its own, forward and backward (the mask has no backward).
 void StageBuilder::unfused_attention() {
   const std::int64_t heads = training_.batch * shape_.heads;
   const std::int64_t t = training_.seq;
@@ -117,18 +119,23 @@ void StageBuilder::unfused_attention() {
   const Dtype type = compute();
   const auto scores = [&](PassKind kind) { return Pass{kind, heads * t, t, type}; };
   forward("attention scores", Gemm{t, t, d, heads, type, Layout::TN});
+  forward("attention scale", scores(PassKind::copy));
   forward("attention mask", scores(PassKind::add_broadcast));
   forward("attention softmax", scores(PassKind::softmax));
+  if (shape_.dropout > 0) forward("attention dropout", scores(PassKind::dropout));
   forward("attention values", Gemm{t, d, t, heads, type, Layout::NN});
   forward("attention merge", pass(PassKind::transpose, shape_.heads * d, type));
   backward("attention merge", pass(PassKind::transpose, shape_.heads * d, type));
   backward("attention values", Gemm{t, t, d, heads, type, Layout::TN});
   backward("attention values", Gemm{t, d, t, heads, type, Layout::NT});
+  if (shape_.dropout > 0) backward("attention dropout", scores(PassKind::dropout));
   backward("attention softmax", scores(PassKind::softmax_backward));
-  backward("attention mask", scores(PassKind::copy));
+  backward("attention scale", scores(PassKind::copy));
   backward("attention scores", Gemm{t, d, t, heads, type, Layout::NN});
   backward("attention scores", Gemm{t, d, t, heads, type, Layout::NT});
-  save(2 * real(heads * t) * real(t) * size_of(type));
+  // The scores before the softmax and the weights after it; with dropout its result and its mask too.
+  const double kept = shape_.dropout > 0 ? 3 * size_of(type) + 1 : 2 * size_of(type);
+  save(real(heads * t) * real(t) * kept);
 }
 
 // Query and key times cosine plus their rotated halves times sine: per tensor two products, the
@@ -271,6 +278,16 @@ void StageBuilder::pooler() {
   piece();
   forward("pooler tanh", Pass{PassKind::copy, sequences, h, compute()});
   backward("pooler tanh", Pass{PassKind::add, sequences, h, compute()});
+}
+
+void StageBuilder::gather(double share) {
+  const std::int64_t h = shape_.hidden;
+  const auto kept = static_cast<std::int64_t>(std::ceil(share * real(tokens_)));
+  piece();
+  forward("gather", Pass{PassKind::embedding, kept, h, stream()});
+  backward("gather", Pass{PassKind::fill, tokens_, h, stream()});
+  backward("gather", Pass{PassKind::embedding_backward, kept, h, stream()});
+  tokens_ = kept;
 }
 
 void StageBuilder::sequence_loss() {

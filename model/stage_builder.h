@@ -47,6 +47,8 @@ class StageBuilder {
   void loss();
   // BERT's dense layer on the first token of each sequence, with its tanh.
   void pooler();
+  // Goes on with a share of the tokens: their rows gathered, and scattered into zeros in backward.
+  void gather(double share);
   // Cross-entropy of a classifier on the pooled token: next to nothing beside the encoder.
   void sequence_loss();
 

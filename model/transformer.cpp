@@ -106,6 +106,7 @@ StageWork head(const ModelShape& shape, const Training& training) {
   if (!bert) b.norm("final norm", false);
   if (shape.pooler) b.pooler();
   if (shape.mlm_head) {
+    if (shape.mlm_share < 1) b.gather(shape.mlm_share);
     b.linear({"head transform", shape.hidden, shape.hidden, shape.bias, b.stream(), 0});
     b.gelu(shape.hidden);
     b.norm("head norm", false);
@@ -123,6 +124,34 @@ double total_ready(const StageWork& stage) {
   double sum = 0;
   for (const GradientReady& r : stage.ready) sum += static_cast<double>(r.elements);
   return sum;
+}
+
+// An update without fused kernels: a loop over the tensors that clips each gradient and then runs
+// every arithmetic step of Adam as a kernel over the tensor (as BertAdam and the optimizers before
+// torch's foreach and fused ones do): decay and add to both moments, square root, epsilon, quotient,
+// weight decay, learning rate, sign, and the sum with the weight.
+constexpr std::int64_t unfused_binary_steps = 6;  // two operands and a result
+constexpr std::int64_t unfused_unary_steps = 8;   // one operand and a result
+constexpr double unfused_launches = 20;           // with the norm's and the clip's small kernels
+
+std::vector<Operator> optimizer_work(const Training& training, std::int64_t tensors,
+                                     std::int64_t columns) {
+  const Dtype type = optimizer_dtype(training.precision);
+  const auto pass = [&](PassKind kind, std::int64_t times = 1) {
+    return Operator{Pass{kind, times * tensors, columns, type}, "optimizer"};
+  };
+  std::vector<Operator> out;
+  if (training.precision.master) out.push_back(pass(PassKind::cast_up));  // gradients to fp32
+  if (training.optimizer != OptimizerKind::adamw) {
+    out.push_back(pass(PassKind::sgd));
+  } else if (training.fused_optimizer) {
+    out.push_back(pass(PassKind::adamw));
+  } else {
+    out.push_back(pass(PassKind::add, unfused_binary_steps));
+    out.push_back(pass(PassKind::copy, unfused_unary_steps));
+  }
+  if (training.precision.master) out.push_back(pass(PassKind::cast_down));  // weights back
+  return out;
 }
 
 // 2 FLOP a multiply-add of forward, twice that in backward; recomputation does not count.
@@ -143,6 +172,10 @@ Flops useful_flops(const StepWork& work) {
 
 Dtype parameter_dtype(const Precision& precision) {
   return precision.mixed ? Dtype::fp32 : precision.compute;
+}
+
+Dtype optimizer_dtype(const Precision& precision) {
+  return precision.master ? Dtype::fp32 : parameter_dtype(precision);
 }
 
 double gradient_bytes(const Training& training) {
@@ -166,11 +199,8 @@ StepWork step_work(const ModelShape& shape, const Training& training) {
                  shape.layers * static_cast<std::int64_t>(work.block.ready.size());
   work.tokens = static_cast<double>(training.batch) * static_cast<double>(training.seq);
   work.model_flops = useful_flops(work);
-  const PassKind kind =
-      training.optimizer == OptimizerKind::adamw ? PassKind::adamw : PassKind::sgd;
-  work.optimizer.push_back({Pass{kind, work.tensors, work.parameters / work.tensors,
-                                 parameter_dtype(training.precision)},
-                            "optimizer"});
+  work.optimizer = optimizer_work(training, work.tensors, work.parameters / work.tensors);
+  if (!training.fused_optimizer) work.optimizer_launches = unfused_launches;
   return work;
 }
 

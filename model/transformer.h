@@ -34,14 +34,17 @@ struct StepWork {
   StageWork head;
   std::int64_t blocks = 0;
   std::vector<Operator> optimizer;
+  double optimizer_launches = 1;  // that the host issues a tensor, in units of a fused update's share
   std::int64_t parameters = 0;
   std::int64_t tensors = 0;
   double tokens = 0;        // of one GPU and micro-step
   Flops model_flops;        // of one GPU and micro-step, without recomputation: for MFU
 };
 
-// Number format of parameters, gradients and optimizer states.
+// Number format of parameters and gradients.
 Dtype parameter_dtype(const Precision& precision);
+// Number format of the optimizer's states and of the parameters that it updates.
+Dtype optimizer_dtype(const Precision& precision);
 // Bytes of one gradient element as it is reduced between GPUs.
 double gradient_bytes(const Training& training);
 

@@ -156,16 +156,18 @@ Memory memory_of(const StepWork& work,
   Memory m;
   m.parameters = parameters * width;
   m.gradients = parameters * width;
+  const double wide = info(optimizer_dtype(training.precision)).bytes;
   switch (training.optimizer) {
     case OptimizerKind::adamw:
-      m.optimizer = 2 * parameters * width;
+      m.optimizer = 2 * parameters * wide;
       break;
     case OptimizerKind::sgd_momentum:
-      m.optimizer = parameters * width;
+      m.optimizer = parameters * wide;
       break;
     case OptimizerKind::sgd:
       break;
   }
+  if (training.precision.master) m.optimizer += parameters * wide;
   m.buckets = synced ? parameters * gradient_bytes(training) : 0;
   m.largest_batch = largest_batch(m, scenario, gpu);
   add_activations(m, footprint(work), training.accumulation > 1);

@@ -242,7 +242,8 @@ void Builder::time_everything() {
   if (syncs_) assign_buckets();
 
   const Seconds update = costs_.optimizer;
-  const Seconds issue{static_cast<double>(work_.tensors) * gpu_.host.optimizer_tensor_us * 1e-6};
+  const Seconds issue{static_cast<double>(work_.tensors) * work_.optimizer_launches *
+                      gpu_.host.optimizer_tensor_us * 1e-6};
   optimizer_ = {to_picoseconds(update),
                 to_picoseconds(issue),
                 label("optimizer", Phase::optimizer, WorkKind::optimizer)};

@@ -1,6 +1,9 @@
 #include "model/io/run_scenario.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <optional>
 
 namespace stepsight {
@@ -51,6 +54,37 @@ std::optional<std::string> unsupported(const MeasuredRun& r) {
   return std::nullopt;
 }
 
+// Which heads an encoder has shows in its number of parameters: a masked-language-model head, the
+// pooler that feeds a classifier or next-sentence head, both (the original pre-training task, which
+// gathers the masked 15 % of the tokens before the head; Devlin et al. 2019), or neither. The
+// classifiers themselves have a few thousand parameters.
+void set_heads(ModelShape& s, std::int64_t parameters) {
+  std::int64_t closest = std::numeric_limits<std::int64_t>::max();
+  ModelShape best = s;
+  for (const bool pooler : {false, true}) {
+    for (const bool mlm : {true, false}) {
+      s.pooler = pooler;
+      s.mlm_head = mlm;
+      s.tied_head = true;
+      const std::int64_t off = std::abs(parameter_count(s) - parameters);
+      if (off < closest) best = s;
+      closest = std::min(closest, off);
+    }
+  }
+  s = best;
+  if (s.mlm_head && s.pooler) s.mlm_share = 0.15;
+}
+
+// Tokens that a pre-training sequence really holds: documents end before the longest length, and
+// today's loaders leave the padding out of the computation. Of Wikipedia cut to 512 tokens half is
+// text, cut to 128 tokens five sixths (Krell et al. 2021, Efficient sequence packing without
+// cross-contamination, section 2); along a line in between, in whole rows of 8.
+std::int64_t filled_length(std::int64_t longest) {
+  const double doublings = std::log2(static_cast<double>(longest) / 128);
+  const double share = std::clamp(0.83 - 0.165 * doublings, 0.5, 1.0);
+  return std::max<std::int64_t>(8, std::llround(share * static_cast<double>(longest) / 8) * 8);
+}
+
 ModelShape shape_of(const MeasuredRun& r, Family family) {
   ModelShape s;
   s.name = r.model;
@@ -75,10 +109,11 @@ ModelShape shape_of(const MeasuredRun& r, Family family) {
       s.token_types = 2;
       s.mlm_head = true;
       s.dropout = 0.1;
+      if (r.params) set_heads(s, *r.params);
       break;
   }
   s.tied_head = family != Family::llama;
-  if (r.params) {
+  if (r.params && family != Family::bert) {
     const auto off = [&](bool tied) {
       s.tied_head = tied;
       return std::abs(parameter_count(s) - *r.params);
@@ -95,12 +130,20 @@ Training training_of(const MeasuredRun& r, Family family) {
   t.accumulation = r.grad_accum.value_or(1);
   t.precision.compute = *parse_dtype(r.std_compute);
   const bool narrow = info(t.precision.compute).bytes < 4;
-  t.precision.mixed = narrow && (contains(r.precision, "autocast") || contains(r.precision, "amp"));
+  // Apex O2 and what its users call mixed hold 16-bit weights beside an fp32 copy; autocast does not.
+  const bool autocast = contains(r.precision, "autocast");
+  t.precision.master = narrow && !autocast &&
+                       (contains(r.precision, "apex") || contains(r.precision, "mixed"));
+  t.precision.mixed =
+      narrow && (autocast || (contains(r.precision, "amp") && !t.precision.master));
   if (r.std_grad_bytes == 4 && narrow && !t.precision.mixed) t.gradient_dtype = Dtype::fp32;
   if (r.std_grad_bytes == 2 && t.precision.mixed) t.gradient_dtype = t.precision.compute;
   t.recompute = r.std_recompute == "full" ? Recompute::full : Recompute::none;
   t.compile = r.std_compile == "yes";
   t.flash_attention = r.std_flash != "no" || family == Family::llama;
+  // Stacks from before fused attention had no fused optimizer either, but for apex, which brings one
+  // for its fp32 copies.
+  t.fused_optimizer = t.flash_attention || narrow || contains(r.family, "LAMB");
   return t;
 }
 
@@ -134,6 +177,7 @@ Answer scenario_of(const MeasuredRun& run) {
   s.model = shape_of(run, family);
   if (!problems(s.model).empty()) return Refusal{"impossible model: " + problems(s.model).front()};
   s.training = training_of(run, family);
+  if (s.model.mlm_share < 1) s.training.seq = filled_length(s.training.seq);
   parallel_of(run, s);
   if (s.cluster.gpus > 1 && s.cluster.link.empty()) return Refusal{"link not stated"};
   return s;

@@ -70,7 +70,7 @@ constexpr KeyKind text = KeyKind::text;
 
 // The bounds are sanity, ten to a thousand times what exists; what a combination allows is said by
 // model/scenario_rules.h.
-constexpr std::array<ScenarioKey, 43> keys{{
+constexpr std::array<ScenarioKey, 45> keys{{
     // clang-format off
     {"model", "name", text, 0, 0, {}, nullptr, "-",
      "a built-in model (`stepsight show models`) or the path of a model file"},
@@ -116,6 +116,8 @@ constexpr std::array<ScenarioKey, 43> keys{{
      "one matrix for gate and up"},
     {"model", "mlm_head", boolean, 0, 0, {}, model<&M::mlm_head>, "true (bert)",
      "BERT's masked-language-model head on every token"},
+    {"model", "mlm_share", number, 0.001, 1, {}, model<&M::mlm_share>, "1",
+     "share of the tokens that are gathered for that head; 0.15 in the original pre-training"},
     {"model", "pooler", boolean, 0, 0, {}, model<&M::pooler>, "false",
      "BERT's dense layer on the first token"},
     {"model", "dropout", number, 0, 0.99, {}, model<&M::dropout>, "0",
@@ -130,11 +132,14 @@ constexpr std::array<ScenarioKey, 43> keys{{
     {"training", "accumulation", integer, 1, 1e6, {}, training<&T::accumulation>, "1",
      "micro-steps between two optimizer steps"},
     {"training", "precision", word, 0, 0, precision_names, set_precision, "bf16",
-     "what is computed in; `amp-` keeps parameters and gradients in fp32 (autocast)"},
+     "what is computed in; `amp-` keeps parameters and gradients in fp32 (autocast), `master-` an fp32 "
+     "copy in the optimizer"},
     {"training", "gradient_dtype", word, 0, 0, gradient_names, set_gradient, "as the parameters",
      "number format of the gradients on the link"},
     {"training", "optimizer", word, 0, 0, optimizer_names, set_optimizer, "adamw",
      "the update; decides the optimizer's memory and time"},
+    {"training", "fused_optimizer", boolean, 0, 0, {}, training<&T::fused_optimizer>, "true",
+     "false: AdamW as a kernel for each arithmetic step and tensor"},
     {"training", "compile", boolean, 0, 0, {}, training<&T::compile>, "false",
      "torch.compile: fused kernels, less work for the host"},
     {"training", "flash_attention", boolean, 0, 0, {}, training<&T::flash_attention>, "true",
