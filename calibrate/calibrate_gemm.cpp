@@ -100,7 +100,7 @@ void measure(const Tool& self, const Options& options) {
   Bench bench{.stream = std::move(stream),
               .library = LtGemm(),
               .pools = std::move(pools),
-              .timer = BoostTimer(session.nvml(), session.device().pci_bus_id, options.budget_s)};
+              .timer = BoostTimer(session.nvml(), session.device().pci_bus_id)};
   const std::vector<GemmShape> design = gemm_design(options.full);
   std::size_t done = 0;
   std::int64_t refused = 0;

@@ -54,8 +54,8 @@ double burst_us(BoostTimer& timer, cudaStream_t stream, const Launch& launch, st
 // Products and copies, and the memory they work on.
 class Bench {
  public:
-  explicit Bench(const Session& session, double budget_s)
-      : timer_(session.nvml(), session.device().pci_bus_id, budget_s),
+  explicit Bench(const Session& session)
+      : timer_(session.nvml(), session.device().pci_bus_id),
         copy_bytes_(std::min<std::int64_t>(1LL << 30, free_device_bytes() / 10) / 256 * 256),
         from_(make_device_memory(copy_bytes_)),
         to_(make_device_memory(copy_bytes_)),
@@ -168,7 +168,7 @@ void measure(const Tool& self, const Options& options) {
   Session session(self, options, options.device, method, true);
   const Limits limits = require_limits(session);
   session.add_library("cublaslt", LtGemm::version_text());
-  Bench bench(session, options.budget_s);
+  Bench bench(session);
   const MixWork large = bench.product(large_product);
   const MixWork small = bench.product(small_product);
   const MixWork copy = bench.copy();

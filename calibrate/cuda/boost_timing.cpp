@@ -21,11 +21,11 @@ Record clock_record(const BoostTime& time) {
   return record;
 }
 
-BoostTimer::BoostTimer(const Nvml& nvml, std::string pci_bus_id, double budget_s)
+BoostTimer::BoostTimer(const Nvml& nvml, std::string pci_bus_id)
     : nvml_(nvml),
       pci_bus_id_(std::move(pci_bus_id)),
       highest_mhz_(nvml.highest_sm_mhz(pci_bus_id_)),
-      budget_s_(budget_s),
+      begin_s_(now_s()),
       cycle_(1) {}
 
 BoostTime BoostTimer::once(cudaStream_t stream, const Launch& launch, TimingPlan& plan) {
@@ -50,7 +50,7 @@ BoostTime BoostTimer::time(cudaStream_t stream,
   BoostTime best = once(stream, launch, plan);
   int repeats = 0;
   bool reached = at_boost(best.clock, highest_mhz_);
-  while (!reached && worth_repeating(rule_, repeats, repeating_s_, budget_s_)) {
+  while (!reached && worth_repeating(rule_, repeats, repeating_s_, now_s() - begin_s_)) {
     const double begin_s = now_s();
     cycle_.add_rest(begin_s, rest_before_repeat_s(rule_, repeats++));
     duty *= rule_.duty_of_repeat;

@@ -20,8 +20,8 @@ Record clock_record(const BoostTime& time);
 
 class BoostTimer {
  public:
-  // `nvml` outlives this. `budget_s`: of the whole run, of which repeats may take a share.
-  BoostTimer(const Nvml& nvml, std::string pci_bus_id, double budget_s);
+  // `nvml` outlives this. The run begins now: repeats may take a share of the time since then.
+  BoostTimer(const Nvml& nvml, std::string pci_bus_id);
 
   // `plan` with bursts in place of its own pacing, and without its warm-up. The try with the
   // highest clock counts, also where none reached the highest that the card has.
@@ -33,7 +33,7 @@ class BoostTimer {
   const Nvml& nvml_;
   std::string pci_bus_id_;
   double highest_mhz_;
-  double budget_s_;
+  double begin_s_;
   double repeating_s_ = 0;  // spent on repeats so far
   RepeatRule rule_;
   DutyCycle cycle_;  // of all points: the rest after one is the rest before the next

@@ -8,6 +8,8 @@
 namespace stepsight::calibrate {
 namespace {
 
+constexpr double long_burst_s = 0.012;
+
 // nvmlClocksEventReason*: SwPowerCap, HwSlowdown, SwThermalSlowdown, HwThermalSlowdown,
 // HwPowerBrakeSlowdown.
 constexpr std::uint64_t slowing_bits = 0x004 | 0x008 | 0x020 | 0x040 | 0x080;
@@ -28,7 +30,9 @@ void DutyCycle::set_duty(double duty) {
 
 void DutyCycle::worked(double now_s, double busy_s) {
   // What had not been rested for when this work began is still owed.
-  cool_at_s_ = std::max(cool_at_s_, now_s - busy_s) + busy_s / duty_;
+  const double rest_s = busy_s * (1 / duty_ - 1);
+  cool_at_s_ = std::max(cool_at_s_, now_s - busy_s) + busy_s;
+  cool_at_s_ += busy_s > long_burst_s ? 2 * rest_s : rest_s;
 }
 
 double DutyCycle::pause_left_s(double now_s) const {
@@ -71,8 +75,8 @@ bool at_boost(const BurstClock& clock, double highest_mhz) {
   return clock.lowest_mhz >= 0.97 * highest_mhz || (clock.throttle & set_by_somebody) != 0;
 }
 
-bool worth_repeating(const RepeatRule& rule, int repeats, double repeating_s, double budget_s) {
-  return repeats < rule.most_repeats && repeating_s < rule.share_of_budget * budget_s;
+bool worth_repeating(const RepeatRule& rule, int repeats, double repeating_s, double elapsed_s) {
+  return repeats < rule.most_repeats && repeating_s < rule.at_start_s + rule.share * elapsed_s;
 }
 
 double rest_before_repeat_s(const RepeatRule& rule, int repeats) {

@@ -48,7 +48,7 @@ TEST_CASE("the share of time at work converges to the duty cycle whatever the bu
     double busy = 0;
     for (int i = 0; i < 1000; ++i) {
       now += cycle.pause_left_s(now);
-      const double burst = 0.001 * (1 + i % 7);
+      const double burst = 0.001 * (1 + i % 7);  // each short of what rests twice as long
       now += burst;
       busy += burst;
       cycle.worked(now, burst);
@@ -61,6 +61,15 @@ TEST_CASE("a duty cycle of one never rests") {
   DutyCycle cycle(1);
   cycle.worked(4, 3);
   CHECK(cycle.pause_left_s(4) == 0);
+}
+
+TEST_CASE("work longer than 12 ms is rested for twice as long") {
+  DutyCycle cycle(0.25);
+  cycle.worked(0.010, 0.010);
+  CHECK(cycle.pause_left_s(0.010) == Approx(0.030));
+  DutyCycle other(0.25);
+  other.worked(0.020, 0.020);
+  CHECK(other.pause_left_s(0.020) == Approx(0.120));
 }
 
 TEST_CASE("a rest that is asked for comes after the one that is owed") {
@@ -142,8 +151,24 @@ TEST_CASE("points are repeated three times at most, and longer rested for each t
 
 TEST_CASE("a card that never reaches its highest clock spends a quarter of the run on trying") {
   const RepeatRule rule;
-  CHECK(worth_repeating(rule, 0, 4.9, 20));
-  CHECK_FALSE(worth_repeating(rule, 0, 5.0, 20));
+  double elapsed = 0;
+  double repeating = 0;
+  while (elapsed < 20) {
+    elapsed += 0.05;
+    for (int n = 0; worth_repeating(rule, n, repeating, elapsed); ++n) {
+      elapsed += 0.1;
+      repeating += 0.1;
+    }
+  }
+  CHECK(repeating > 0.25 * elapsed);
+  CHECK(repeating < 0.25 * elapsed + 0.7);
+}
+
+TEST_CASE("the first points do not take the repeats of the last") {
+  const RepeatRule rule;
+  CHECK(worth_repeating(rule, 0, 0.4, 0.4));
+  CHECK_FALSE(worth_repeating(rule, 0, 1, 1));
+  CHECK(worth_repeating(rule, 0, 1, 3));
 }
 
 }  // namespace stepsight::calibrate
