@@ -1,7 +1,10 @@
 #!/bin/sh
 # Fits the shipped H200 profile from the files in calibrate/measurements. Run from the repository's
 # root after `./stepsight --version` has built the program, or with STEPSIGHT naming another one.
+# Products come from our own measurements alone; the imported tables beside them are another library's
+# truth, kept for comparison. Collectives are imported until a machine with several GPUs was measured.
 set -eu
 m=calibrate/measurements
-exec "${STEPSIGHT:-./stepsight}" fit "$m"/h200-*.json "$m"/imported/h200_* \
-  --gpu h200-sxm --link nvlink4-nvswitch -o scenarios/profiles/h200-sxm.toml
+exec "${STEPSIGHT:-./stepsight}" fit "$m"/h200-*.json "$m"/imported/h200_ops.jsonl \
+  "$m"/imported/h200_sxm_nccl_*.csv --gpu h200-sxm --link nvlink4-nvswitch \
+  -o scenarios/profiles/h200-sxm.toml

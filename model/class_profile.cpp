@@ -71,6 +71,7 @@ GpuProfile class_profile(const GpuProfile& figures, const GpuProfile& reference)
   scale_passes(out, reference);
   scale_power(out, reference);
   out.host = reference.host;
+  out.launch = reference.launch;
   out.overlap = reference.overlap;
   out.host_to_device = reference.host_to_device;
   out.device_to_host = reference.device_to_host;

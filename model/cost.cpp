@@ -11,8 +11,8 @@ namespace {
 
 std::size_t index(Dtype dtype) { return static_cast<std::size_t>(dtype); }
 
-Cost corrected(Seconds formula, const MeasuredSurface::Answer& answer) {
-  return {formula * std::exp(answer.log_residual), answer.inside()};
+Cost corrected(Seconds formula, const MeasuredSurface::Answer& answer, bool clocked) {
+  return {formula * std::exp(answer.log_residual), answer.inside(), clocked};
 }
 
 }  // namespace
@@ -27,19 +27,22 @@ Cost cost(const Gemm& gemm, const GpuProfile& gpu) {
         Gemm{gemm.n, gemm.m, gemm.k, gemm.batch, gemm.dtype, gemm.layout}));
     if (exchanged.distance < answer.distance) answer = exchanged;
   }
-  return corrected(gemm_formula(gemm, gpu.gemm[type], gpu.multiprocessors), answer);
+  return corrected(gemm_formula(gemm, gpu.gemm[type], gpu.multiprocessors), answer, true);
 }
 
 Cost cost(const Attention& attention, const GpuProfile& gpu) {
   const std::size_t side = attention.backward ? 1 : 0;
   return corrected(attention_formula(attention, gpu.attention[side], gpu.multiprocessors),
-                   gpu.attention_points[side].at(surface_point(attention)));
+                   gpu.attention_points[side].at(surface_point(attention)), true);
 }
 
 Cost cost(const Pass& pass, const GpuProfile& gpu) {
   const auto kind = static_cast<std::size_t>(pass.kind);
-  return corrected(pass_formula(pass, gpu.pass[kind]),
-                   gpu.pass_points[kind].at(surface_point(pass)));
+  // Bound by instructions where moving the bytes alone would take less than two thirds of the time.
+  const Seconds formula = pass_formula(pass, gpu.pass[kind]);
+  const Seconds moving{bytes(pass).value / (gpu.pass[kind].bandwidth_TBps * 1e12)};
+  return corrected(formula, gpu.pass_points[kind].at(surface_point(pass)),
+                   moving.value < 0.67 * (formula.value - gpu.pass[kind].overhead_us * 1e-6));
 }
 
 Cost cost(const Work& work, const GpuProfile& gpu) {

@@ -104,7 +104,8 @@ template <typename T>
 SecondsOf<T> pass_formula(const Pass& pass, const PassParameters<T>& p) {
   const double rows = static_cast<double>(pass.rows);
   const double elements = rows * static_cast<double>(pass.cols);
-  const T arithmetic = rows * p.row_ns * 1e-9 + elements * p.element_ps * 1e-12;
+  const double counted_rows = by_row(pass.kind) ? rows : 0;  // elsewhere a row is no unit of work
+  const T arithmetic = counted_rows * p.row_ns * 1e-9 + elements * p.element_ps * 1e-12;
   const T memory = bytes(pass).value / (p.bandwidth_TBps * 1e12);
   return SecondsOf<T>{p.overhead_us * 1e-6 + smooth_max(arithmetic, memory)};
 }
@@ -112,6 +113,7 @@ SecondsOf<T> pass_formula(const Pass& pass, const PassParameters<T>& p) {
 struct Cost {
   Seconds time;
   bool measured = false;  // near enough to a measured point; else extrapolated by the formula
+  bool clocked = false;   // bound by instructions: takes longer at a lower clock; else by memory
 };
 
 // The formula with the profile's parameters times the measured residual.

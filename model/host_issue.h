@@ -26,4 +26,18 @@ constexpr HostCost<> issue_cost(const Work& work, IssuePhase phase, bool compile
   return phase == IssuePhase::forward ? &H::forward_us : &H::backward_us;
 }
 
+// Kernels that a framework launches for an operator, as profiler traces of PyTorch 2.11 show them.
+constexpr int kernel_count(const Work& work) {
+  if (const auto* attention = std::get_if<Attention>(&work)) return attention->backward ? 5 : 2;
+  const auto* pass = std::get_if<Pass>(&work);
+  if (pass == nullptr) return 1;
+  switch (pass->kind) {
+    case PassKind::layer_norm_backward:
+    case PassKind::rms_norm_backward:
+    case PassKind::bias_gradient: return 2;
+    case PassKind::embedding_backward: return 25;
+    default: return 1;
+  }
+}
+
 }  // namespace stepsight

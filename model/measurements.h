@@ -65,6 +65,12 @@ struct PowerPoint {
   double power_W = 0;
   std::uint32_t source = 0;
 };
+// Time from start to start of the shortest kernels one after the other.
+struct GapPoint {
+  bool stream = false;  // issued one by one; else as nodes of a graph
+  double time_us = 0;
+  std::uint32_t source = 0;
+};
 // Rate of a victim under an aggressor, relative to alone.
 enum class OverlapPair : std::uint8_t {
   compute_under_collective,
@@ -88,6 +94,7 @@ struct Measurements {
   std::vector<HostPoint> hosts;
   std::vector<OverlapPoint> overlaps;
   std::vector<PowerPoint> powers;
+  std::vector<GapPoint> gaps;
   std::vector<std::string> skipped;  // "file: 12 points of op 'conv' are not used"
 };
 

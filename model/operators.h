@@ -155,6 +155,31 @@ constexpr std::optional<PassKind> parse_pass(std::string_view name) {
   return std::nullopt;
 }
 
+// Kinds whose time depends on rows and columns apart, not only on their product.
+constexpr bool by_row(PassKind kind) {
+  switch (kind) {
+    case PassKind::layer_norm:
+    case PassKind::layer_norm_backward:
+    case PassKind::rms_norm:
+    case PassKind::rms_norm_backward:
+    case PassKind::bias_gradient:
+    case PassKind::softmax:
+    case PassKind::softmax_backward:
+    case PassKind::log_softmax:
+    case PassKind::log_softmax_backward:
+    case PassKind::nll_loss:
+    case PassKind::embedding:
+    case PassKind::embedding_backward:
+    case PassKind::adamw:
+    case PassKind::sgd:
+    case PassKind::fused_norm:
+    case PassKind::fused_norm_backward:
+    case PassKind::fused_loss:
+    case PassKind::fused_loss_backward: return true;
+    default: return false;
+  }
+}
+
 // One pass over rows x cols elements. `dtype` is the type that PassInfo's wide columns count in.
 struct Pass {
   PassKind kind = PassKind::copy;

@@ -140,6 +140,21 @@ struct HostParameters {
   }
 };
 
+// What the GPU spends between kernels.
+template <typename T>
+struct LaunchParameters {
+  T stream_gap_us{};
+
+  static constexpr auto fields() {
+    using L = LaunchParameters;
+    return std::array<ParameterField<L, T>, 1>{{
+        {{"stream_gap_us", 0.7, 0, 20,
+          "start of a kernel issued to a stream, beyond that of one in a graph"},
+         &L::stream_gap_us},
+    }};
+  }
+};
+
 // A copy between host and device memory: start-up and rate.
 template <typename T>
 struct CopyParameters {

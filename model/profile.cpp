@@ -16,31 +16,6 @@ float log2_of(std::int64_t size, std::int64_t times = 1) {
   return std::log2(static_cast<float>(product > 0 ? product : 1));
 }
 
-// Kinds whose time depends on rows and columns apart, not only on their product.
-bool by_row(PassKind kind) {
-  switch (kind) {
-    case PassKind::layer_norm:
-    case PassKind::layer_norm_backward:
-    case PassKind::rms_norm:
-    case PassKind::rms_norm_backward:
-    case PassKind::bias_gradient:
-    case PassKind::softmax:
-    case PassKind::softmax_backward:
-    case PassKind::log_softmax:
-    case PassKind::log_softmax_backward:
-    case PassKind::nll_loss:
-    case PassKind::embedding:
-    case PassKind::embedding_backward:
-    case PassKind::adamw:
-    case PassKind::sgd:
-    case PassKind::fused_norm:
-    case PassKind::fused_norm_backward:
-    case PassKind::fused_loss:
-    case PassKind::fused_loss_backward: return true;
-    default: return false;
-  }
-}
-
 template <typename Parameters>
 void append(std::vector<NamedParameter>& out, const std::string& prefix, Parameters& parameters) {
   for (const auto& field : Parameters::fields()) {
@@ -79,6 +54,7 @@ std::vector<NamedParameter> named_parameters(GpuProfile& gpu) {
     append(out, "pass." + std::string(row.name), gpu.pass[static_cast<std::size_t>(row.kind)]);
   }
   append(out, "host", gpu.host);
+  append(out, "launch", gpu.launch);
   append(out, "copy.host_to_device", gpu.host_to_device);
   append(out, "copy.device_to_host", gpu.device_to_host);
   append(out, "overlap", gpu.overlap);

@@ -52,6 +52,7 @@ struct GpuProfile {
   std::array<PassParameters<double>, passes.size()> pass{};
   std::array<MeasuredSurface, passes.size()> pass_points;
   HostParameters<double> host{};
+  LaunchParameters<double> launch{};
   CopyParameters<double> host_to_device{};
   CopyParameters<double> device_to_host{};
   OverlapParameters<double> overlap{};

@@ -34,8 +34,8 @@ StepCosts cost_step(const StepWork& work, const Precision& precision, const GpuP
   StepCosts out{costs(work.embedding, precision, gpu),
                 costs(work.block, precision, gpu),
                 costs(work.head, precision, gpu),
-                Seconds{}};
-  for (const Operator& op : work.optimizer) out.optimizer += cost(op.work, gpu).time;
+                {}};
+  for (const Operator& op : work.optimizer) out.optimizer.push_back(cost(op.work, gpu));
   return out;
 }
 

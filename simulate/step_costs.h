@@ -20,7 +20,7 @@ struct StageCosts {
 
 struct StepCosts {
   StageCosts embedding, block, head;
-  Seconds optimizer;
+  std::vector<Cost> optimizer;
 };
 
 // The passes that add a gradient of this size to another one and copy it into its bucket.

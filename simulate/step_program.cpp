@@ -22,6 +22,7 @@ struct Timed {
   Picoseconds kernel = 0;
   Picoseconds issue = 0;
   std::uint32_t label = 0;
+  bool clocked = false;  // takes longer at a lower clock
 };
 
 struct TimedStage {
@@ -111,13 +112,17 @@ Timed Builder::timed(const Operator& op, const Cost& c, Phase phase, double repe
 Timed Builder::timed(
     const Operator& op, const Cost& c, Phase phase, double repeats, double issue_us) {
   const WorkKind kind = phase == Phase::gradient_sync ? WorkKind::sync_copy : kind_of(op.work);
-  out_.kernel_seconds[static_cast<std::size_t>(kind)] += repeats * c.time.value;
+  const Seconds kernel =
+      c.time + Seconds{kernel_count(op.work) * gpu_.launch.stream_gap_us * 1e-6};
+  out_.kernel_seconds[static_cast<std::size_t>(kind)] += repeats * kernel.value;
+  (c.clocked ? energy_.clocked_s : energy_.other_s) += repeats * kernel.value;
   out_.host_seconds += repeats * issue_us * 1e-6;
   if (!c.measured) out_.unmeasured_seconds += repeats * c.time.value;
   book_energy(op.work, repeats);
-  return {to_picoseconds(c.time),
+  return {to_picoseconds(kernel),
           to_picoseconds(Seconds{issue_us * 1e-6}),
-          label(op.label, phase, kind)};
+          label(op.label, phase, kind),
+          c.clocked};
 }
 
 // FLOP, counted in bf16's energy, and bytes of the step.
@@ -132,32 +137,31 @@ void Builder::book_energy(const Work& work, double repeats) {
   }
 }
 
-// A step that would draw more than the card's limit runs at a lower clock; products and attention
-// slow with it, memory does not.
+// A step that would draw more than the card's limit runs at a lower clock; what instructions bound
+// slows with it, what memory bounds does not.
 void Builder::lower_clock() {
-  auto& seconds = out_.kernel_seconds;
-  double& gemm = seconds[static_cast<std::size_t>(WorkKind::gemm)];
-  double& attention = seconds[static_cast<std::size_t>(WorkKind::attention)];
-  energy_.clocked_s = gemm + attention;
-  energy_.other_s = seconds[static_cast<std::size_t>(WorkKind::memory)] +
-                    seconds[static_cast<std::size_t>(WorkKind::optimizer)] +
-                    seconds[static_cast<std::size_t>(WorkKind::sync_copy)];
   energy_.least_s = out_.host_seconds;
   out_.clock = clock_under_limit(energy_, gpu_);
   if (out_.clock >= 1) return;
-  const auto slow = [&](std::vector<Timed>& list) {
+  const auto slow = [&](std::vector<Timed>& list, double times) {
     for (Timed& t : list) {
-      const WorkKind kind = out_.labels[t.label].kind;
-      if (kind != WorkKind::gemm && kind != WorkKind::attention) continue;
-      t.kernel = static_cast<Picoseconds>(static_cast<double>(t.kernel) / out_.clock);
+      if (!t.clocked) continue;
+      const auto longer = static_cast<Picoseconds>(static_cast<double>(t.kernel) / out_.clock);
+      out_.kernel_seconds[static_cast<std::size_t>(out_.labels[t.label].kind)] +=
+          times * to_seconds(longer - t.kernel).value;
+      t.kernel = longer;
     }
   };
-  for (TimedStage* stage : {&embedding_, &block_, &head_}) {
-    slow(stage->forward);
-    slow(stage->backward);
+  const auto micro_steps = static_cast<double>(scenario_.training.accumulation);
+  for (const auto& [stage, copies] : {std::pair{&embedding_, 1.0},
+                                      {&block_, static_cast<double>(work_.blocks)},
+                                      {&head_, 1.0}}) {
+    slow(stage->forward, copies * micro_steps);
+    slow(stage->backward, copies * micro_steps);
   }
-  gemm /= out_.clock;
-  attention /= out_.clock;
+  std::vector<Timed> last{optimizer_};
+  slow(last, 1);
+  optimizer_ = last.front();
 }
 
 // `copies` of the stage run one after the other in each micro-step.
@@ -241,12 +245,19 @@ void Builder::time_everything() {
   head_ = timed(work_.head, costs_.head, 1);
   if (syncs_) assign_buckets();
 
-  const Seconds update = costs_.optimizer;
+  Seconds update;
+  bool clocked = false;
+  for (const Cost& c : costs_.optimizer) {
+    update += c.time;
+    clocked = clocked || c.clocked;
+    (c.clocked ? energy_.clocked_s : energy_.other_s) += c.time.value;
+  }
   const Seconds issue{static_cast<double>(work_.tensors) * work_.optimizer_launches *
                       gpu_.host.optimizer_tensor_us * 1e-6};
   optimizer_ = {to_picoseconds(update),
                 to_picoseconds(issue),
-                label("optimizer", Phase::optimizer, WorkKind::optimizer)};
+                label("optimizer", Phase::optimizer, WorkKind::optimizer),
+                clocked};
   step_start_ = {0,
                  to_picoseconds(Seconds{gpu_.host.step_us * 1e-6}),
                  label("step", Phase::forward, WorkKind::memory)};

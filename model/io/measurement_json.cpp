@@ -116,6 +116,12 @@ void read_power(Table& point, std::uint32_t source, Measurements& into) {
   into.powers.push_back(out);
 }
 
+void read_gap(Table& point, std::uint32_t source, Measurements& into) {
+  constexpr std::array<std::string_view, 2> modes{"graph", "stream"};
+  const bool stream = point.require_choice("mode", modes) == 1;
+  into.gaps.push_back({stream, time_of(point), source});
+}
+
 void read_copy(Table& point, bool to_device, std::uint32_t source, Measurements& into) {
   const double bytes = point.require_number("bytes", 1, 1e15);
   into.copies.push_back({to_device, bytes, time_of(point), source});
@@ -154,6 +160,7 @@ bool read_point(Table& point, std::string_view op, std::uint32_t source, Measure
   for (const auto& [name, pair] : overlap_ops) {
     if (op == name) return read_overlap(point, pair, source, into), true;
   }
+  if (op == "kernel_gap") return read_gap(point, source, into), true;
   if (op == "power") return read_power(point, source, into), true;
   if (op == "gemm") return read_gemm(point, source, into), true;
   if (op == "attention") return read_attention(point, false, source, into), true;
