@@ -75,6 +75,15 @@ void note_given(PredictFlags& flags, const CLI::App& command) {
   }
 }
 
+// Figures that nobody measured are not passed off as measured.
+void note_link(const Scenario& scenario, const GpuProfile& gpu, std::vector<std::string>& notes) {
+  const Link link = resolve_link(gpu, scenario.cluster);
+  if (link.kind != Link::Kind::collective || link.origin == CurveOrigin::measured) return;
+  notes.push_back(scenario.cluster.link + ": " + std::string(describe(link.origin)) +
+                  ". An all-reduce sweep of the machine, given to `stepsight fit --link`, would "
+                  "put a measurement in its place.");
+}
+
 void predict_command(PredictFlags flags) {
   Profiles profiles;
   PredictReport report;
@@ -92,6 +101,7 @@ void predict_command(PredictFlags flags) {
     return profiles.get(name);
   });
   const GpuProfile& gpu = profiles.get(report.points[focus_of(report)].scenario.cluster.gpu);
+  note_link(report.points[focus_of(report)].scenario, gpu, report.notes);
   write_output(flags.output,
                flags.json  ? predict_json(report)
                : flags.csv ? predict_csv(report)

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -8,10 +9,10 @@
 #include "cli/profiles.h"
 #include "model/errors.h"
 #include "model/io/builtin.h"
+#include "model/io/link_file.h"
 #include "model/io/model_file.h"
 #include "model/nearest.h"
 #include "reports/show_report.h"
-#include "simulate/link.h"
 
 namespace stepsight {
 
@@ -42,32 +43,60 @@ std::vector<GpuProfile> read_all(const std::string& folder, const std::string& n
   return out;
 }
 
-// Only the curves of the link that was asked for.
-std::vector<GpuProfile> with_link(std::vector<GpuProfile> profiles, const std::string& name) {
-  std::vector<std::string> known;
-  for (GpuProfile& profile : profiles) {
-    for (const std::string& link : link_names(profile)) known.push_back(link);
-    std::erase_if(profile.collectives, [&](const CollectiveCurve& c) { return c.link != name; });
+// Every curve that somebody measured: of a card's profile, or of a link by itself.
+std::vector<LinkRow> measured_rows() {
+  std::vector<LinkRow> rows;
+  for (const GpuProfile& profile : read_all("profiles", "")) {
+    for (const CollectiveCurve& curve : profile.collectives) rows.push_back({profile.name, curve});
   }
-  if (std::ranges::find(known, name) != known.end()) return profiles;
-  const std::vector<std::string_view> views(known.begin(), known.end());
-  std::string message = "no profile has a link `" + name + "`";
-  if (const auto near = nearest(name, views))
-    message += "; did you mean `" + std::string(*near) + "`?";
-  throw UserError(message + "\n  see `stepsight show links`");
+  for (const std::string& name : measured_link_names()) {
+    const std::optional<MeasuredLink> link = read_measured_link(name);
+    if (!link) continue;
+    for (const CollectiveCurve& curve : link->curves) rows.push_back({"", curve});
+  }
+  return rows;
 }
 
-std::string show_links(const ShowFlags& flags, std::vector<GpuProfile> profiles) {
-  if (flags.name.empty()) return flags.json ? links_json(profiles) : links_text(profiles);
-  const std::vector<GpuProfile> chosen = with_link(std::move(profiles), flags.name);
-  return flags.json ? links_json(chosen) : link_text(flags.name, chosen);
+// What a class promises; nothing for a name that is no class.
+std::vector<LinkRow> class_rows(const std::string& name) {
+  std::vector<LinkRow> rows;
+  const std::shared_ptr<const LinkFacts> facts = find_link(name, "");
+  for (const CollectiveInfo& kind : collectives) {
+    for (const std::int64_t gpus : {2, 4, 8}) {
+      auto curve = link_curve(*facts, {kind.kind, gpus, 1});
+      if (curve) rows.push_back({"", std::move(curve->curve), curve->origin});
+    }
+  }
+  return rows;
+}
+
+[[noreturn]] void fail_unknown(const std::string& name, std::span<const LinkRow> known) {
+  std::vector<std::string> names;
+  for (const LinkRow& row : known) names.push_back(row.curve.link);
+  std::string message = "no link `" + name + "`";
+  if (const auto near = nearest(name, names)) {
+    message += "; did you mean `" + std::string(*near) + "`?";
+  }
+  throw UserError(message + "\n  `stepsight show links` lists them and says how classes are named");
+}
+
+std::string show_links(const ShowFlags& flags) {
+  std::vector<LinkRow> rows = measured_rows();
+  if (flags.name.empty()) return flags.json ? links_json(rows) : links_text(rows);
+  std::vector<LinkRow> chosen;
+  std::ranges::copy_if(rows, std::back_inserter(chosen), [&](const LinkRow& row) {
+    return row.curve.link == flags.name;
+  });
+  if (chosen.empty()) chosen = class_rows(flags.name);
+  if (chosen.empty()) fail_unknown(flags.name, rows);
+  return flags.json ? links_json(chosen) : link_text(chosen);
 }
 
 std::string show(const ShowFlags& flags) {
   if (flags.what == "models") return show_models(flags);
-  std::vector<GpuProfile> all =
-      read_all(flags.what == "gpus" ? "gpus" : "profiles", flags.what == "links" ? "" : flags.name);
-  if (flags.what == "links") return show_links(flags, std::move(all));
+  if (flags.what == "links") return show_links(flags);
+  const std::string folder = flags.what == "gpus" ? "gpus" : "profiles";
+  const std::vector<GpuProfile> all = read_all(folder, flags.name);
   if (flags.json) return profiles_json(all);
   if (flags.what == "gpus") return gpus_text(all);
   return flags.name.empty() ? profiles_text(all) : profile_report_text(all.front());

@@ -24,7 +24,7 @@ std::string model_of(const PredictReport& report) {
   if (std::ranges::any_of(sizes, [&](std::string_view k) { return is_axis(report, k); })) {
     return "";
   }
-  const double parameters = static_cast<double>(parameter_count(s.model));
+  const auto parameters = static_cast<double>(parameter_count(s.model));
   return fmt::format("{} ({} parameters), ", s.model.name, format_count(parameters));
 }
 

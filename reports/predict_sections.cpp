@@ -1,6 +1,6 @@
 #include "reports/predict_sections.h"
 
-#include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -141,13 +141,13 @@ std::string why_not_linear(const StudyPoint& point) {
 }
 
 std::string where_time_goes(const StudyPoint& point) {
-  constexpr std::pair<WorkKind, const char*> names[] = {
+  constexpr std::array<std::pair<WorkKind, const char*>, 5> names{{
       {WorkKind::gemm, "matrix products"},
       {WorkKind::attention, "attention"},
       {WorkKind::memory, "norms, elementwise, loss (memory)"},
       {WorkKind::optimizer, "optimizer"},
       {WorkKind::sync_copy, "gradient copies"},
-  };
+  }};
   std::vector<Part> parts;
   double busy = 0;
   for (const auto& [kind, seconds] : point.prediction.breakdown) {

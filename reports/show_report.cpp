@@ -1,6 +1,7 @@
 #include "reports/show_report.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <sstream>
 
@@ -16,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view family_names[] = {"gpt", "llama", "bert"};
+constexpr std::array<std::string_view, 3> family_names{"gpt", "llama", "bert"};
 
 std::string_view family_of(const ModelShape& m) {
   return family_names[static_cast<std::size_t>(m.family)];
@@ -31,10 +32,7 @@ std::string rate_cell(const GpuProfile& gpu, Dtype type) {
 }
 
 bool is_measured(const GpuProfile& gpu) {
-  for (const ParameterRecord& r : gpu.records) {
-    if (r.points > 0) return true;
-  }
-  return false;
+  return std::ranges::any_of(gpu.records, [](const ParameterRecord& r) { return r.points > 0; });
 }
 
 std::string_view kind_of_profile(const GpuProfile& gpu) {
@@ -222,7 +220,7 @@ std::string profile_report_text(const GpuProfile& profile) {
          "fit left out, with the median and the 90th percentile of the error there.\n";
 }
 
-std::string links_text(std::span<const GpuProfile> profiles) {
+std::string links_text(std::span<const LinkRow> rows) {
   TextTable table;
   table.columns = {{"link", Align::left},
                    {"card", Align::left},
@@ -230,50 +228,47 @@ std::string links_text(std::span<const GpuProfile> profiles) {
                    {"GPUs"},
                    {"latency"},
                    {"busbw GB/s"}};
-  for (const GpuProfile& p : profiles) {
-    for (const CollectiveCurve& c : p.collectives) {
-      table.rows.push_back({c.link,
-                            p.name,
-                            std::string(info(c.kind).name),
-                            std::to_string(c.ranks),
-                            format_seconds(c.parameters.latency_us * 1e-6),
-                            format_significant(large_busbw(c))});
-    }
+  for (const LinkRow& row : rows) {
+    table.rows.push_back({row.curve.link,
+                          row.card.empty() ? "any" : row.card,
+                          std::string(info(row.curve.kind).name),
+                          std::to_string(row.curve.ranks),
+                          format_seconds(row.curve.parameters.latency_us * 1e-6),
+                          format_significant(large_busbw(row.curve))});
   }
   return table.text() +
-         "\nbusbw as nccl-tests defines it, of a message of 512 MB.\n"
+         "\n"
+         "Measured; busbw as nccl-tests defines it, of a message of 512 MB.\n"
+         "Other links go by class: words such as pcie4-x16-nop2p, nvlink3-pairs or\n"
+         "nvlink4-nvswitch+8x400G-ib, with @G for a bus bandwidth of G GB/s;\n"
+         "`stepsight show links CLASS` says what is assumed of one.\n"
          "loopback:K  each bucket is copied K times to pinned host memory and back, so\n"
          "            that overlap can be measured, and predicted, on one GPU.\n";
 }
 
-std::string link_text(std::string_view name, std::span<const GpuProfile> profiles) {
-  constexpr double sizes[] = {64e3, 1e6, 25 * 1048576.0, 1e9};
+std::string link_text(std::span<const LinkRow> rows) {
+  constexpr std::array<double, 4> sizes{64e3, 1e6, 25 * 1048576.0, 1e9};
   TextTable table;
-  table.columns = {{"card", Align::left},
-                   {"collective", Align::left},
+  table.columns = {{"collective", Align::left},
                    {"GPUs"},
                    {"message"},
                    {"time"},
-                   {"busbw GB/s"},
-                   {"measured", Align::left}};
-  for (const GpuProfile& p : profiles) {
-    for (const CollectiveCurve& c : p.collectives) {
-      if (c.link != name) continue;
-      for (const double size : sizes) {
-        const CollectiveCost answer = cost(c, Bytes{size});
-        const double busbw = size * traffic_factor(c.kind, c.ranks) / answer.time.value / 1e9;
-        table.rows.push_back({p.name,
-                              std::string(info(c.kind).name),
-                              std::to_string(c.ranks),
-                              format_bytes(size),
-                              format_seconds(answer.time.value),
-                              format_significant(busbw),
-                              answer.measured ? "yes" : "no"});
-      }
+                   {"GB/s"},
+                   {"from", Align::left}};
+  for (const LinkRow& row : rows) {
+    for (const double size : sizes) {
+      const double seconds = cost(row.curve, Bytes{size}).time.value;
+      const double wire = size * traffic_factor(row.curve.kind, row.curve.ranks);
+      table.rows.push_back({std::string(info(row.curve.kind).name),
+                            std::to_string(row.curve.ranks),
+                            format_bytes(size),
+                            format_seconds(seconds),
+                            format_significant(wire / seconds / 1e9),
+                            row.card.empty() ? std::string(describe(row.origin)) : row.card});
     }
   }
   return table.text() +
-         "\nbusbw as nccl-tests defines it. 26.2 MB are a gradient bucket of 25 MiB.\n";
+         "\nGB/s: busbw as nccl-tests defines it. 26.2 MB are a gradient bucket of 25 MiB.\n";
 }
 
 std::string models_json(std::span<const ModelShape> models) {
@@ -320,18 +315,18 @@ std::string profiles_json(std::span<const GpuProfile> profiles) {
   return out.dump(1) + "\n";
 }
 
-std::string links_json(std::span<const GpuProfile> profiles) {
+std::string links_json(std::span<const LinkRow> rows) {
   Json out = Json::array();
-  for (const GpuProfile& p : profiles) {
-    for (const CollectiveCurve& c : p.collectives) {
-      out.push_back({{"link", c.link},
-                     {"gpu", p.name},
-                     {"collective", info(c.kind).name},
-                     {"gpus", c.ranks},
-                     {"latency_us", c.parameters.latency_us},
-                     {"busbw_GBps", large_busbw(c)},
-                     {"source", c.source}});
-    }
+  for (const LinkRow& row : rows) {
+    const CollectiveCurve& c = row.curve;
+    out.push_back({{"link", c.link},
+                   {"gpu", row.card.empty() ? Json(nullptr) : Json(row.card)},
+                   {"collective", info(c.kind).name},
+                   {"gpus", c.ranks},
+                   {"latency_us", c.parameters.latency_us},
+                   {"busbw_GBps", large_busbw(c)},
+                   {"origin", describe(row.origin)},
+                   {"source", c.source}});
   }
   return out.dump(1) + "\n";
 }

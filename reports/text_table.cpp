@@ -69,7 +69,7 @@ TextTable without_rank(const TextTable& table, int rank) {
 // A part of a bar that is `whole` columns long.
 std::string bar(double share, std::size_t whole) {
   const double columns = std::clamp(share, 0.0, 1.0) * static_cast<double>(whole);
-  return std::string(static_cast<std::size_t>(columns + 0.5), '#');
+  return std::string(static_cast<std::size_t>(std::lround(columns)), '#');
 }
 
 // What names, times and shares leave of a line, at most a third of it.
@@ -117,13 +117,13 @@ std::string TextTable::body() const {
   return rows_of(*this, widths_of(*this, false));
 }
 
-std::string TextTable::fitted(std::size_t limit) const {
+std::string TextTable::fitted(std::size_t room) const {
   std::size_t total = 0;
   for (const std::size_t w : widths_of(*this, true)) total += w + 2;
   int highest = 0;
   for (const Column& c : columns) highest = std::max(highest, c.rank);
-  if (total <= limit + 2 || highest == 0) return text();
-  return without_rank(*this, highest).fitted(limit);
+  if (total <= room + 2 || highest == 0) return text();
+  return without_rank(*this, highest).fitted(room);
 }
 
 std::string parts_text(const std::vector<Part>& parts,
@@ -139,7 +139,7 @@ std::string parts_text(const std::vector<Part>& parts,
   const auto time = [&](double scaled) {
     return fmt::format("{:.{}f} {}", scaled / scale, digits, unit.name);
   };
-  const std::size_t room = room_for_bars(parts, whole_name);
+  const std::size_t longest = room_for_bars(parts, whole_name);
   TextTable table;
   table.columns = {{"", Align::left}, {""}, {""}, {"", Align::left}};
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -147,19 +147,19 @@ std::string parts_text(const std::vector<Part>& parts,
     table.rows.push_back({parts[i].first,
                           time(static_cast<double>(times[i])),
                           format_percent(share),
-                          bar(share, room)});
+                          bar(share, longest)});
   }
   table.rows.push_back({whole_name, time(std::round(whole / unit.seconds * scale)), "100.0 %"});
   return table.body();
 }
 
-std::string wrap(std::string_view text, std::size_t limit) {
+std::string wrap(std::string_view text, std::size_t room) {
   std::string out;
   std::size_t column = 0;
   while (!text.empty()) {
     const std::string word(text.substr(0, text.find(' ')));
     text.remove_prefix(std::min(text.size(), word.size() + 1));
-    if (column > 0 && column + 1 + width(word) > limit) {
+    if (column > 0 && column + 1 + width(word) > room) {
       out += '\n';
       column = 0;
     } else if (column > 0) {

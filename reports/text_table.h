@@ -25,8 +25,8 @@ struct TextTable {
   [[nodiscard]] std::string text() const;
   // The rows alone.
   [[nodiscard]] std::string body() const;
-  // text() of as many columns as `width` has room for; columns of one rank go together.
-  [[nodiscard]] std::string fitted(std::size_t width = terminal_width) const;
+  // text() of as many columns as there is room for; columns of one rank go together.
+  [[nodiscard]] std::string fitted(std::size_t room = terminal_width) const;
 };
 
 // A name and its part of a whole, in seconds.
@@ -36,8 +36,8 @@ using Part = std::pair<std::string, double>;
 // the largest part.
 std::string parts_text(const std::vector<Part>& parts, const std::string& whole_name, double whole);
 
-// Breaks a text into lines of at most `width` columns at its blanks; a longer word stays whole.
-std::string wrap(std::string_view text, std::size_t width = terminal_width);
+// Breaks a text into lines of at most `room` columns at its blanks; a longer word stays whole.
+std::string wrap(std::string_view text, std::size_t room = terminal_width);
 
 // "1.23 ms", "45.6 us", "2.5 s": three significant digits.
 std::string format_seconds(double seconds);

@@ -60,7 +60,9 @@ bad 'needs a scenario file' predict
 bad 'nearest known names: llama2-7b' predict --model llama2-7 --gpu h200-sxm
 bad 'h200-sxm' predict --model llama2-7b --gpu h200-sx
 bad "'batch' must be an integer" predict "${flags[@]/4/many}"
-bad 'has no all-reduce over 3 GPUs; known: 2, 4, 8' predict "${flags[@]}" --gpus 3
+bad "no link 'nvlnk'; known: nvlink4-nvswitch" predict "${flags[@]}" --gpus 2 --link nvlnk
+good predict "${flags[@]}" --gpus 4 --link pcie4-x16-nop2p
+has 'pcie4-x16-nop2p: class value'
 bad 'did you mean `--batch`' predict --bach 4
 bad 'csv' predict "${flags[@]}" --json --csv
 
@@ -75,6 +77,8 @@ has 'peak_TFLOPS'
 good show gpus h200-sxm
 good show links nvlink4-nvswitch
 has 'all_reduce  *8  *26.2 MB'
+good show links pcie4-x16-nop2p
+has 'all_reduce .*class value'
 bad 'did you mean `nvlink4-nvswitch`' show links nvlink4-nvswitc
 bad 'nearest known names: llama3-8b' show models llama3-8
 bad 'cards' show cards

@@ -115,10 +115,14 @@ TEST_CASE("The machine's form of a prediction reads as approved") {
 TEST_CASE("Lists of models, cards and links read as approved") {
   const GpuProfile gpu = toy_gpu();
   const ModelShape model = small_scenario(1).model;
+  std::vector<LinkRow> rows;
+  for (const CollectiveCurve& curve : gpu.collectives) rows.push_back({gpu.name, curve});
+  rows.back().card.clear();
+  rows.back().origin = CurveOrigin::class_value;
   check_golden("show_models.txt", models_text({&model, 1}));
   check_golden("show_gpus.txt", gpus_text({&gpu, 1}));
-  check_golden("show_links.txt", links_text({&gpu, 1}));
-  check_golden("show_link.txt", link_text("wire", {&gpu, 1}));
+  check_golden("show_links.txt", links_text(rows));
+  check_golden("show_link.txt", link_text(rows));
 }
 
 TEST_CASE("A profile's parameters with their sources read as approved") {
