@@ -1,9 +1,13 @@
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 
+#include <CLI/CLI.hpp>
+
 #include "cli/command.h"
+#include "model/errors.h"
+#include "model/fit/fit_collectives.h"
 #include "model/fit/fit_profile.h"
+#include "model/io/link_file.h"
 #include "model/io/measurement_files.h"
 #include "model/io/profile_file.h"
 #include "model/io/read_file.h"
@@ -19,20 +23,41 @@ struct FitFlags {
   std::string link;
   std::string output;
   std::string reference;
+  bool link_only = false;
+  LinkDescription description;
 };
+
+// NAME.toml and, beside it, NAME.points.csv.
+void write_both(const std::string& output, const std::string& text, const std::string& points) {
+  if (output.empty()) return;
+  std::string name = output;
+  if (name.ends_with(".toml")) name.resize(name.size() - 5);
+  write_file_atomically(name + ".points.csv", points);
+  write_file_atomically(output, text);
+}
+
+void fit_link_file(const FitFlags& flags, const Measurements& measurements) {
+  if (flags.link.empty()) throw UserError("--link-only needs the link's name: --link");
+  LinkDescription description = flags.description;
+  description.name = flags.link;
+  if (description.title.empty()) description.title = flags.link;
+  if (description.link_class.empty()) description.link_class = flags.link;
+  const FittedLink fitted = fit_link(measurements, description);
+  write_both(flags.output,
+             measured_link_text(fitted.link, fitted.records),
+             measured_link_points_text(fitted.points));
+  std::fputs(fit_link_report_text(fitted.link, measurements).c_str(), stdout);
+}
 
 void fit(const FitFlags& flags) {
   Measurements measurements;
   for (const std::string& file : flags.files) read_measurements(file, measurements);
+  if (flags.link_only) return fit_link_file(flags, measurements);
+  if (flags.gpu.empty()) throw UserError("fit needs the card (--gpu), or --link-only");
   FitOptions options{flags.link, std::nullopt};
   if (!flags.reference.empty()) options.reference = read_profile(flags.reference);
   const FittedProfile fitted = fit_profile(read_gpu(flags.gpu), measurements, options);
-  if (!flags.output.empty()) {
-    std::string points = flags.output;
-    if (points.ends_with(".toml")) points.resize(points.size() - 5);
-    write_file_atomically(points + ".points.csv", points_text(fitted.points));
-    write_file_atomically(flags.output, profile_text(fitted.profile));
-  }
+  write_both(flags.output, profile_text(fitted.profile), points_text(fitted.points));
   std::fputs(fit_report_text(fitted.profile, measurements).c_str(), stdout);
 }
 
@@ -41,18 +66,35 @@ void fit(const FitFlags& flags) {
 void add_fit_command(CLI::App& app, int& /*exit_code*/) {
   auto flags = std::make_shared<FitFlags>();
   CLI::App* command = app.add_subcommand("fit", "Measurements to a profile, with its errors");
-  command->add_option("files", flags->files, "measurement files: .json, .jsonl, .csv, or .gz of these")
+  command
+      ->add_option("files",
+                   flags->files,
+                   "measurement files: .json, .jsonl, .csv, logs of nccl-tests, or .gz of these")
       ->required();
-  command->add_option("--gpu", flags->gpu, "card whose vendor's figures to start from (show gpus)")
-      ->required();
-  command->add_option("--link", flags->link, "name of the link that collective sweeps were made on");
-  command->add_option("--class-from", flags->reference,
+  command->add_option("--gpu", flags->gpu, "card whose vendor's figures to start from (show gpus)");
+  command->add_option(
+      "--link", flags->link, "name of the link that collective sweeps were made on");
+  command->add_flag("--link-only",
+                    flags->link_only,
+                    "collectives alone: write a link file, not a card's profile");
+  command->add_option("--link-class",
+                      flags->description.link_class,
+                      "class that stands in for other group sizes (default: the link's name)");
+  command->add_option("--gpus-per-node", flags->description.gpus_per_node, "GPUs of each machine")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command->add_option("--title", flags->description.title, "what the link file says it is");
+  command->add_option("--class-from",
+                      flags->reference,
                       "measured profile whose utilisation stands in for what these files lack");
-  command->add_option("-o,--output", flags->output, "profile to write (NAME.toml and NAME.points.csv)");
+  command->add_option(
+      "-o,--output", flags->output, "profile to write (NAME.toml and NAME.points.csv)");
   command->footer(
       "Example:\n"
       "  stepsight fit h200-framework.json sweep_8gpu.csv --gpu h200-sxm \\\n"
-      "    --link nvlink4-nvswitch -o my-h200.toml");
+      "    --link nvlink4-nvswitch -o my-h200.toml\n"
+      "  stepsight fit all_reduce_2.log all_reduce_4.log --link my-box --link-only \\\n"
+      "    --link-class pcie4-x16-nop2p -o my-box.toml");
   command->callback([flags] { fit(*flags); });
 }
 

@@ -29,14 +29,14 @@ constexpr double geforce_nvlink3_GBps = 14.06;
 
 // Share of the wire's rate that collectives reach, from the sweeps in calibrate/measurements: PCIe
 // peers 0.55 (RTX PRO 6000) to 0.8 (RTX 4090 with a patched driver), NVLink by generation.
-constexpr double pcie_share = 0.62;
+constexpr double pcie_share = 0.65;
 constexpr std::array<double, 6> nvlink_share{0, 0.9, 0.9, 0.8, 0.83, 0.8};
 // In-switch sums move S + S / n a rank in place of 2 S (n - 1) / n; they reach this share.
 constexpr std::array<double, 6> nvls_share{0, 0, 0, 0, 0.71, 0.52};
 
 // What host memory hands over between two cards' staging buffers, by the platform's generation: no
 // P2P means 4 to 5 GB/s on PCIe 3 servers, 2 to 13 on PCIe 4 ones, about 30 on PCIe 5 ones.
-constexpr std::array<double, 7> staging_GBps{0, 6, 6, 9, 9.75, 150, 150};
+constexpr std::array<double, 7> staging_GBps{0, 8, 8, 12.5, 9, 150, 150};
 // Between sockets, as far as PCIe peers get of it.
 constexpr std::array<double, 7> socket_GBps{0, 6.5, 6.5, 6.5, 14, 27, 27};
 
@@ -64,6 +64,9 @@ constexpr std::array<NetworkFacts, 7> networks{{
     {0.7, 15, 40},   // Omni-Path
     {0.95, 60, 40},  // Slingshot
 }};
+// Collectives between racks of one NVLink domain carry eight adapters' worth, of 72 (405 GB/s of
+// bus bandwidth over 20 racks).
+constexpr double rack_adapters = 8;
 // Sockets on one adapter: what the host's threads copy.
 constexpr double tcp_limit_GBps = 6;
 // Without GPUDirect the data takes the way over host memory: 56 % is what machines with PCIe's
@@ -196,13 +199,20 @@ std::vector<NvlinkPair> usual_pairs(const LinkClass& link, std::uint32_t gpus) {
 // --- collectives
 // ----------------------------------------------------------------------------------
 
-// Rings carry every collective alike but for this: gathers and scatters sum on the way or not, and
-// on NVLink come to somewhat less.
-constexpr double gather_share = 0.95;
+// A ring of few GPUs loses more of its time to steps: the share of what many reach.
+double few_ranks(double loss, std::int64_t gpus) {
+  return 1 - loss / static_cast<double>(gpus);
+}
+
+// Gathers and scatters, which go round once where an all-reduce goes twice, come to somewhat less.
+double gather_share(std::int64_t gpus) {
+  return 0.97 * few_ranks(0.6, gpus) / few_ranks(0.33, gpus);
+}
 
 struct MachineRates {
   double ring_GBps = 0;
-  double nvls_GBps = 0;  // bus bandwidth of an all-reduce with in-switch sums; 0 without
+  double nvls_GBps = 0;   // bus bandwidth of an all-reduce with in-switch sums; 0 without
+  double pairs_GBps = 0;  // of an all-to-all
   double hop_us = 0;
 };
 
@@ -228,13 +238,16 @@ MachineRates machine_rates(const LinkClass& link, std::int64_t gpus) {
   const Edge* edge = switch_edge(t);
   if (edge == nullptr) {
     const RingRate rings = best_rings(t, static_cast<std::uint32_t>(gpus));
-    return {rings.GBps, 0, rings.latency_us};
+    const bool staged = rings.slowest == TransportKind::host_memory;
+    const double few = staged ? few_ranks(0.5, gpus) : 1;
+    const double pairs = all_to_all_rate(t, static_cast<std::uint32_t>(gpus));
+    return {rings.GBps * few, 0, pairs * few, rings.latency_us};
   }
-  // All equal: every edge to the switch carries one ring's flow, no search is needed. A ring of few
-  // GPUs loses more of its time to steps: two reach 0.84 of what many do.
+  // All equal: every edge to the switch carries one ring's flow, no search is needed.
   const auto n = static_cast<double>(gpus);
   const auto generation = at(t.nvlink_generation);
-  MachineRates out{edge->GBps * (1 - 0.33 / n), 0, 2 * edge->latency_us};
+  const double ring = edge->GBps * few_ranks(0.33, gpus);
+  MachineRates out{ring, 0, ring, 2 * edge->latency_us};
   if (t.in_switch_sums) {
     const double wire = nvlink_GBps[generation] * edge->lanes;
     out.nvls_GBps = wire * nvls_share[generation] / (1 + 1 / n) * 2 * (n - 1) / n;
@@ -250,7 +263,8 @@ double network_GBps(const LinkClass& link, std::int64_t gpus, std::int64_t nodes
       std::min(1.0,
                static_cast<double>(gpus) / static_cast<double>(std::min<std::int64_t>(
                                                link.domain, std::max<std::int64_t>(gpus, 8))));
-  const double nics = std::min(f.nics, std::max(1.0, std::ceil(f.nics * in_use)));
+  double nics = std::min(f.nics, std::max(1.0, std::ceil(f.nics * in_use)));
+  if (link.domain > 8 && !wire) nics = std::min(nics, rack_adapters);
   double rate = nics * f.nic_GBps;
   if (wire) return rate;
   const NetworkFacts& facts = networks[static_cast<std::size_t>(f.kind)];
@@ -269,9 +283,7 @@ double between_machines(const CollectiveGroup& g, double network, const MachineR
   const auto machines = static_cast<double>(g.nodes);
   const double per_machine = n / machines;
   if (g.kind == CollectiveKind::all_to_all) {
-    return per_machine >= n
-               ? inside.ring_GBps
-               : std::min(inside.ring_GBps, network / per_machine * (n - 1) / (n - per_machine));
+    return std::min(inside.pairs_GBps, network / per_machine * (n - 1) / (n - per_machine));
   }
   if (per_machine <= 1) return network;
   const double ring = std::min(inside.ring_GBps, network);
@@ -347,12 +359,10 @@ CollectiveParameters<double> class_parameters(const LinkClass& link, const Colle
   check(link, group);
   const std::int64_t inside_ranks = std::max<std::int64_t>(1, group.ranks / group.nodes);
   const MachineRates inside =
-      inside_ranks > 1 ? machine_rates(link, inside_ranks) : MachineRates{1e9, 0, 0};
-  double busbw = inside.ring_GBps;
+      inside_ranks > 1 ? machine_rates(link, inside_ranks) : MachineRates{1e9, 0, 1e9, 0};
+  double busbw = group.kind == CollectiveKind::all_to_all ? inside.pairs_GBps : inside.ring_GBps;
   if (group.kind == CollectiveKind::all_reduce) busbw = std::max(busbw, inside.nvls_GBps);
-  if (link.nvlink_shape != NvlinkShape::none && group.kind != CollectiveKind::all_reduce) {
-    busbw *= gather_share;
-  }
+  if (group.kind != CollectiveKind::all_reduce) busbw *= gather_share(inside_ranks);
   CollectiveParameters<double> p;
   p.latency_us = base_us + hops_of(group.kind, static_cast<double>(inside_ranks)) * inside.hop_us;
   double network_ramp = 0;

@@ -99,35 +99,51 @@ Transport choose(const Topology& t, const Adjacency& near, std::uint32_t from, s
 // --- rings
 // ----------------------------------------------------------------------------------------
 
+// Flows between GPUs that run at once.
+class Flows {
+ public:
+  explicit Flows(const Transports& transports) : transports_(transports) {}
+
+  void add(std::uint32_t from, std::uint32_t to) {
+    for (const DirectedEdge e : transports_.between(from, to).path) links_.push_back(LinkId{e});
+    begin_.push_back(static_cast<std::uint32_t>(links_.size()));
+  }
+
+  // Max-min fair shares in GB/s, in the order of add().
+  [[nodiscard]] std::vector<double> shares() const {
+    const Topology& t = transports_.topology();
+    std::vector<double> capacity(2 * t.edges.size());
+    for (std::size_t e = 0; e < t.edges.size(); ++e) {
+      capacity[2 * e] = capacity[2 * e + 1] = t.edges[e].GBps;
+    }
+    const std::size_t flows = begin_.size() - 1;
+    std::vector<std::uint32_t> active(flows);
+    std::iota(active.begin(), active.end(), 0U);
+    const std::vector<double> limit(flows, 1e9);
+    std::vector<double> share(flows);
+    MaxMinScratch scratch;
+    max_min_fair({begin_, links_}, capacity, active, limit, share, scratch);
+    return share;
+  }
+
+ private:
+  const Transports& transports_;
+  std::vector<std::uint32_t> begin_{0};
+  std::vector<LinkId> links_;
+};
+
 // Sum of the two rings' rates: each ring is as fast as its slowest flow.
 double shared_rate(const Transports& transports, std::span<const std::uint32_t> order) {
-  std::vector<std::uint32_t> begin{0};
-  std::vector<LinkId> links;
-  const auto add = [&](std::uint32_t from, std::uint32_t to) {
-    for (const DirectedEdge e : transports.between(from, to).path) links.push_back(LinkId{e});
-    begin.push_back(static_cast<std::uint32_t>(links.size()));
-  };
+  Flows flows(transports);
   const std::size_t n = order.size();
-  for (std::size_t i = 0; i < n; ++i) add(order[i], order[(i + 1) % n]);
+  for (std::size_t i = 0; i < n; ++i) flows.add(order[i], order[(i + 1) % n]);
   if (n > 2) {  // two GPUs make one ring whichever way round
-    for (std::size_t i = 0; i < n; ++i) add(order[(i + 1) % n], order[i]);
+    for (std::size_t i = 0; i < n; ++i) flows.add(order[(i + 1) % n], order[i]);
   }
-  const Topology& t = transports.topology();
-  std::vector<double> capacity(2 * t.edges.size());
-  for (std::size_t e = 0; e < t.edges.size(); ++e) {
-    capacity[2 * e] = capacity[2 * e + 1] = t.edges[e].GBps;
-  }
-  const std::size_t flows = begin.size() - 1;
-  std::vector<std::uint32_t> active(flows);
-  std::iota(active.begin(), active.end(), 0U);
-  const std::vector<double> limit(flows, 1e9);
-  std::vector<double> share(flows);
-  MaxMinScratch scratch;
-  max_min_fair({begin, links}, capacity, active, limit, share, scratch);
+  const std::vector<double> share = flows.shares();
   double total = 0;
-  for (std::size_t first = 0; first < flows; first += n) {
-    total += *std::min_element(share.begin() + static_cast<std::ptrdiff_t>(first),
-                               share.begin() + static_cast<std::ptrdiff_t>(first + n));
+  for (auto ring = share.begin(); ring != share.end(); ring += static_cast<std::ptrdiff_t>(n)) {
+    total += *std::min_element(ring, ring + static_cast<std::ptrdiff_t>(n));
   }
   return total;
 }
@@ -287,6 +303,18 @@ RingRate ring_rate(const Transports& transports, std::span<const std::uint32_t> 
     out.slowest = std::max(out.slowest, t.kind);
   }
   return out;
+}
+
+double all_to_all_rate(const Topology& topology, std::uint32_t gpus) {
+  const Transports transports(topology, gpus);
+  Flows flows(transports);
+  for (std::uint32_t a = 0; a < gpus; ++a) {
+    for (std::uint32_t b = 0; b < gpus; ++b) {
+      if (a != b) flows.add(a, b);
+    }
+  }
+  const std::vector<double> share = flows.shares();
+  return *std::ranges::min_element(share) * (gpus - 1);
 }
 
 RingRate best_rings(const Topology& topology, std::uint32_t gpus) {

@@ -49,6 +49,10 @@ struct RingRate {
 // The best rings over the first `gpus` (>= 2) GPUs of the machine.
 RingRate best_rings(const Topology& topology, std::uint32_t gpus);
 
+// Bytes a second that each of the first `gpus` (>= 2) GPUs sends when all send to all others at
+// once, as fast as the slowest pair.
+double all_to_all_rate(const Topology& topology, std::uint32_t gpus);
+
 // Rates of rings in the given order, both ways round, that run at once: flows that share an edge
 // share it max-min fairly, and each ring is as fast as its slowest edge.
 RingRate ring_rate(const Transports& transports, std::span<const std::uint32_t> order);

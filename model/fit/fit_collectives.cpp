@@ -1,5 +1,6 @@
 #include "model/fit/fit_collectives.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -38,6 +39,11 @@ GroupInput<CollectivePoint> group_of(const std::string& link,
   };
   group.at = [](const CollectivePoint& p) {
     return MeasuredSurface::Point{static_cast<float>(std::log2(p.bytes))};
+  };
+  // The latency is that of the smallest messages, the bandwidth that of the largest.
+  const auto [least, most] = std::ranges::minmax(points, {}, &CollectivePoint::bytes);
+  group.needed = [least = least.bytes, most = most.bytes](const CollectivePoint& p) {
+    return p.bytes <= 2 * least || p.bytes >= most / 2;
   };
   CollectiveParameters<double> start = class_values<CollectiveParameters>();
   for (const CollectivePoint& p : points) {
@@ -96,6 +102,30 @@ FittedCurves fit_collectives(const Measurements& measurements,
     record(out, curve, done);
     out.curves.push_back(std::move(curve));
   }
+  return out;
+}
+
+FittedLink fit_link(const Measurements& measurements, const LinkDescription& description) {
+  const auto link_class = parse_link_class(description.link_class);
+  if (!link_class) {
+    throw UserError("'" + description.link_class +
+                    "' is no link class; give one with --link-class, such as pcie4-x16-nop2p, "
+                    "nvlink3-nvswitch or nvlink4-nvswitch+8x400G-ib");
+  }
+  FittedLink out;
+  FittedCurves curves = fit_collectives(measurements, description.name, out.points);
+  if (curves.curves.empty())
+    throw UserError("the measurement files hold no collective over 2 ranks or more");
+  MeasuredLink& link = out.link;
+  link.name = description.name;
+  link.title = description.title;
+  link.link_class = *link_class;
+  link.link_class_name = description.link_class;
+  link.gpus_per_node = description.gpus_per_node;
+  link.curves = std::move(curves.curves);
+  link.quality = std::move(curves.quality);
+  link.sources = measurements.sources;
+  out.records = std::move(curves.records);
   return out;
 }
 

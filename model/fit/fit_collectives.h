@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "model/fit/fit_profile.h"
+#include "model/link_curve.h"
 #include "model/measurements.h"
 #include "model/point_row.h"
 #include "model/profile.h"
@@ -22,5 +23,23 @@ struct FittedCurves {
 FittedCurves fit_collectives(const Measurements& measurements,
                              const std::string& link,
                              std::vector<PointRow>& rows);
+
+// What a person says of the machines that sweeps were made on.
+struct LinkDescription {
+  std::string name;
+  std::string title;
+  std::string link_class;  // model/link_class.h
+  std::int64_t gpus_per_node = 8;
+};
+
+struct FittedLink {
+  MeasuredLink link;
+  std::vector<ParameterRecord> records;
+  std::vector<PointRow> points;
+};
+
+// The sweeps of one class of machine, whatever the card. UserError when the class is none, or when
+// the measurements hold no collective.
+FittedLink fit_link(const Measurements& measurements, const LinkDescription& description);
 
 }  // namespace stepsight

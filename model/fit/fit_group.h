@@ -37,6 +37,9 @@ struct GroupInput {
   std::function<std::array<std::int64_t, 6>(const Point&)> shape;
   std::function<MeasuredSurface::Point(const Point&)> at;
   std::function<Solution(const std::vector<Point>&)> solve;
+  // Points that are never held out, such as the ends of a range, without which a formula would have
+  // to guess; empty: none.
+  std::function<bool(const Point&)> needed;
   // Formula time in us with solved values.
   std::function<double(const Point&, const std::vector<double>&)> formula_us;
 };
@@ -88,7 +91,10 @@ template <typename Point>
 GroupOutcome fit_group(const GroupInput<Point>& group, std::vector<PointRow>& rows) {
   std::vector<Point> fitted;
   std::vector<Point> kept;
-  for (const Point& p : group.points) (held_out(group.shape(p)) ? kept : fitted).push_back(p);
+  for (const Point& p : group.points) {
+    const bool needed = group.needed && group.needed(p);
+    (held_out(group.shape(p)) && !needed ? kept : fitted).push_back(p);
+  }
   if (fitted.empty()) std::swap(fitted, kept);
 
   GroupOutcome out;
