@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "model/errors.h"
 #include "model/io/builtin.h"
+#include "model/io/link_file.h"
 #include "model/io/profile_file.h"
 #include "model/io/run_scenario.h"
 #include "model/io/runs_csv.h"
@@ -46,15 +47,20 @@ class Profiles {
   std::map<std::string, std::optional<GpuProfile>> profiles_;
 };
 
-// A row names a kind of link ("nvswitch"); the profile has it under its full name.
-void name_link(Scenario& scenario, const GpuProfile& gpu) {
-  if (scenario.cluster.gpus <= 1) return;
-  for (const std::string& name : link_names(gpu)) {
-    if (name.ends_with("-" + scenario.cluster.link)) scenario.cluster.link = name;
+// Links by name, each looked up once.
+class Links {
+ public:
+  std::shared_ptr<const LinkFacts> get(const std::string& name) {
+    auto& kept = links_[name];
+    if (!kept) kept = find_link(name, "");
+    return kept;
   }
-}
 
-void predict_row(const MeasuredRun& run, Profiles& profiles, Validation& out) {
+ private:
+  std::map<std::string, std::shared_ptr<const LinkFacts>> links_;
+};
+
+void predict_row(const MeasuredRun& run, Profiles& profiles, Links& links, Validation& out) {
   const auto answer = scenario_of(run);
   if (const auto* refusal = std::get_if<Refusal>(&answer)) {
     ++out.refused[refusal->reason];
@@ -66,8 +72,8 @@ void predict_row(const MeasuredRun& run, Profiles& profiles, Validation& out) {
     ++out.refused["no profile of " + scenario.cluster.gpu];
     return;
   }
-  name_link(scenario, *gpu);
   try {
+    if (scenario.cluster.gpus > 1) scenario.cluster.facts = links.get(scenario.cluster.link);
     const Prediction p = predict(scenario, *gpu);
     out.points.push_back({run.id,
                           {{"source", run.source},
@@ -86,10 +92,11 @@ void validate(const ValidateFlags& flags, int& exit_code) {
   const std::vector<MeasuredRun> runs = read_runs(flags.file);
   Validation validation;
   Profiles profiles;
+  Links links;
   for (const MeasuredRun& run : runs) {
     if (!flags.only.empty() && !run.id.starts_with(flags.only)) continue;
     ++validation.rows;
-    predict_row(run, profiles, validation);
+    predict_row(run, profiles, links, validation);
   }
   write_output(flags.output, flags.json ? validation_json(validation)
                                         : validation_text(validation, flags.rows));

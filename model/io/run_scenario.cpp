@@ -6,6 +6,8 @@
 #include <limits>
 #include <optional>
 
+#include "model/usual_link.h"
+
 namespace stepsight {
 
 namespace {
@@ -42,7 +44,8 @@ std::optional<std::string> unsupported(const MeasuredRun& r) {
   if (r.pp.value_or(1) > 1) return "pipeline parallel";
   if (r.cp.value_or(1) > 1) return "context parallel";
   if (r.ep.value_or(1) > 1) return "expert parallel";
-  if (r.nodes.value_or(1) > 1) return "several nodes";
+  if (r.nodes.value_or(1) > 1 && !r.std_inter_gbps_per_node) return "network not stated";
+  if (r.gpus.value_or(1) % r.nodes.value_or(1) != 0) return "uneven nodes";
   if (!r.std_dp.empty() && r.std_dp != "ddp" && r.gpus.value_or(1) > 1) return "sharding " + r.std_dp;
   if (!r.std_offload.empty() && r.std_offload != "no") return "offload";
   if (!r.std_recompute.empty() && r.std_recompute != "none" && r.std_recompute != "full") {
@@ -158,7 +161,9 @@ void parallel_of(const MeasuredRun& r, Scenario& s) {
   s.parallel.overlap = r.std_overlap != "no";
   s.cluster.gpu = r.std_gpu;
   s.cluster.gpus = *r.gpus;
-  s.cluster.link = r.std_intra;
+  s.cluster.nodes = r.nodes.value_or(1);
+  const double network = s.cluster.nodes > 1 ? r.std_inter_gbps_per_node.value_or(0) : 0;
+  s.cluster.link = usual_link(r.std_gpu, r.std_intra, network);
   if (s.cluster.gpus == 1 && s.cluster.link.empty() && contains(r.sharding, "DDP wrapper")) {
     s.cluster.link = "loopback:0";
   }

@@ -117,7 +117,9 @@ TEST_CASE("what is not simulated is refused with its reason") {
   CHECK(refusal([](R& r) { r.pp = 2; }) == "pipeline parallel");
   CHECK(refusal([](R& r) { r.cp = 2; }) == "context parallel");
   CHECK(refusal([](R& r) { r.ep = 2; }) == "expert parallel");
-  CHECK(refusal([](R& r) { r.nodes = 2; }) == "several nodes");
+  CHECK(refusal([](R& r) { r.gpus = r.nodes = 2; }) == "network not stated");
+  CHECK(refusal([](R& r) { r.gpus = 3, r.nodes = 2, r.std_inter_gbps_per_node = 100; }) ==
+        "uneven nodes");
   for (const char* sharding : {"fsdp", "zero1", "zero3", "hsdp"}) {
     CHECK(refusal([&](R& r) {
             r.gpus = 8;
