@@ -69,7 +69,7 @@ link rtx3090-8x-server 'RTX 3090, eight in a server, NVLink bridges, no P2P besi
     ext_sailor_rtx-3090_8gpu_all_reduce ext_sailor_rtx-3090_8gpu_all_gather \
     ext_sailor_rtx-3090_8gpu_reduce_scatter ext_sailor_rtx-3090_8gpu_alltoall
 link titan-rtx-8x-server 'Titan RTX, eight in a PCIe 3.0 server, no P2P' \
-  pcie3-x16-nop2p 8 \
+  pcie3-x16-nop2p-1s 8 \
     ext_sailor_titan-rtx_2gpu_all_reduce ext_sailor_titan-rtx_2gpu_all_gather \
     ext_sailor_titan-rtx_2gpu_reduce_scatter ext_sailor_titan-rtx_2gpu_alltoall \
     ext_sailor_titan-rtx_4gpu_all_reduce ext_sailor_titan-rtx_4gpu_all_gather \
@@ -77,7 +77,7 @@ link titan-rtx-8x-server 'Titan RTX, eight in a PCIe 3.0 server, no P2P' \
     ext_sailor_titan-rtx_8gpu_all_reduce ext_sailor_titan-rtx_8gpu_all_gather \
     ext_sailor_titan-rtx_8gpu_reduce_scatter ext_sailor_titan-rtx_8gpu_alltoall
 link rtx2080-8x-server 'RTX 2080, eight in a PCIe 3.0 server, no P2P' \
-  pcie3-x16-nop2p 8 \
+  pcie3-x16-nop2p-1s 8 \
     ext_sailor_rtx-2080_2gpu_all_reduce ext_sailor_rtx-2080_2gpu_all_gather \
     ext_sailor_rtx-2080_2gpu_reduce_scatter ext_sailor_rtx-2080_2gpu_alltoall \
     ext_sailor_rtx-2080_4gpu_all_reduce ext_sailor_rtx-2080_4gpu_all_gather \

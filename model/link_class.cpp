@@ -35,10 +35,12 @@ constexpr std::array<double, 6> nvlink_share{0, 0.9, 0.9, 0.8, 0.83, 0.8};
 constexpr std::array<double, 6> nvls_share{0, 0, 0, 0, 0.71, 0.52};
 
 // What host memory hands over between two cards' staging buffers, by the platform's generation: no
-// P2P means 4 to 5 GB/s on PCIe 3 servers, 2 to 13 on PCIe 4 ones, about 30 on PCIe 5 ones.
-constexpr std::array<double, 7> staging_GBps{0, 8, 8, 12.5, 9, 150, 150};
-// Between sockets, as far as PCIe peers get of it.
-constexpr std::array<double, 7> socket_GBps{0, 6.5, 6.5, 6.5, 14, 27, 27};
+// P2P means 4 to 5 GB/s on PCIe 3, 2 to 13 on PCIe 4, about 30 on PCIe 5.
+constexpr std::array<double, 7> staging_GBps{0, 8, 8, 12.5, 19, 150, 150};
+// Between sockets: for staged copies (0.7 to 3 GB/s in servers of eight before PCIe 5), and for
+// PCIe peers.
+constexpr std::array<double, 7> socket_staged_GBps{0, 1.9, 1.9, 1.9, 1.9, 30, 30};
+constexpr std::array<double, 7> socket_GBps{0, 2.5, 2.5, 2.5, 14, 27, 27};
 
 // Parts of the latency in us. The base and the hop over NVLink and PCIe are NCCL's own values for
 // its LL protocol on a ring (graph/tuning.cc: 6.6, 0.6, 1.0), the hop raised to what A100 and B200
@@ -118,9 +120,9 @@ class Numbered {
 };
 
 void join_sockets(const LinkClass& link, Topology& t, const Numbered& sockets) {
-  double rate = socket_GBps[at(link.pcie_generation)];
-  // Host memory hands over at its own, lower rate; more than two "sockets" are NUMA nodes of one.
-  if (!link.peer_to_peer || sockets.made().size() > 2) rate *= 4;
+  double rate = (link.peer_to_peer ? socket_GBps : socket_staged_GBps)[at(link.pcie_generation)];
+  // More than two "sockets" are NUMA nodes of one.
+  if (sockets.made().size() > 2) rate *= 4;
   for (std::size_t a = 0; a < sockets.made().size(); ++a) {
     for (std::size_t b = a + 1; b < sockets.made().size(); ++b) {
       add_edge(

@@ -158,7 +158,10 @@ void parallel_of(const MeasuredRun& r, Scenario& s) {
     const double value = std::strtod(r.sharding.c_str() + at + cap.size(), nullptr);
     if (value > 0 && value < 1e6) s.parallel.bucket_cap_MB = value;
   }
-  s.parallel.overlap = r.std_overlap != "no";
+  // Encoders' stacks from before fused attention sum their gradients after backward: what a card adds
+  // to their step is the message over the link's bandwidth, at every batch and in every format.
+  const bool after_backward = r.std_family == "bert" && r.std_flash == "no";
+  s.parallel.overlap = r.std_overlap.empty() ? !after_backward : r.std_overlap != "no";
   s.cluster.gpu = r.std_gpu;
   s.cluster.gpus = *r.gpus;
   s.cluster.nodes = r.nodes.value_or(1);
