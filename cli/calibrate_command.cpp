@@ -43,13 +43,13 @@ struct Stage {
 };
 
 constexpr std::array<Stage, 7> stages{{
-    {"calibrate_gemm", "gemm.json", 14, 120},
+    {"calibrate_gemm", "gemm.json", 15, 110},
     {"calibrate_hbm", "hbm.json", 3, 10},
     {"calibrate_host", "host.json", 4, 10},
-    {"calibrate_overlap", "overlap.json", 5, 20},
-    {"calibrate_power", "power.json", 9, 25},
+    {"calibrate_overlap", "overlap.json", 4, 16},
+    {"calibrate_power", "power.json", 7, 20},
     {"calibrate_collectives", "collectives.json", 5, 30},
-    {"framework_operators.py", "framework.json", 12, 70},
+    {"framework_operators.py", "framework.json", 16, 90},
 }};
 
 // Beside this program; else where the launcher builds the programs that need CUDA.
@@ -148,7 +148,9 @@ void calibrate(const CalibrateFlags& flags) {
   }
   const GpuProfile figures = figures_of(machines.front(), flags.gpu);
   const std::string link = flags.link.empty() ? "measured" : flags.link;
-  const FittedProfile fitted = fit_profile(figures, measurements, {link, std::nullopt});
+  // What was not measured takes its utilisation from the card that was measured best.
+  const FitOptions options{link, read_profile("h200-sxm")};
+  const FittedProfile fitted = fit_profile(figures, measurements, options);
   const std::string name = flags.output.empty() ? figures.name + ".toml" : flags.output;
   const std::string stem = name.ends_with(".toml") ? name.substr(0, name.size() - 5) : name;
   write_file_atomically(stem + ".points.csv", points_text(fitted.points));
