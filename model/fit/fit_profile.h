@@ -17,7 +17,7 @@ namespace stepsight {
 struct FitOptions {
   std::string link;  // name of the link that collective points were measured on
   // A measured card whose utilisation stands in for what was not measured on this one.
-  std::optional<GpuProfile> reference;
+  std::optional<GpuProfile> reference{};
 };
 
 struct FittedProfile {
