@@ -227,7 +227,7 @@ std::string links_text(std::span<const LinkRow> rows) {
                    {"collective", Align::left},
                    {"GPUs"},
                    {"latency"},
-                   {"busbw GB/s"}};
+                   {"GB/s"}};
   for (const LinkRow& row : rows) {
     table.rows.push_back({row.curve.link,
                           row.card.empty() ? "any" : row.card,
@@ -238,7 +238,7 @@ std::string links_text(std::span<const LinkRow> rows) {
   }
   return table.text() +
          "\n"
-         "Measured; busbw as nccl-tests defines it, of a message of 512 MB.\n"
+         "Measured; GB/s: busbw as nccl-tests defines it, of a message of 512 MB.\n"
          "Other links go by class: words such as pcie4-x16-nop2p, nvlink3-pairs or\n"
          "nvlink4-nvswitch+8x400G-ib, with @G for a bus bandwidth of G GB/s;\n"
          "`stepsight show links CLASS` says what is assumed of one.\n"
