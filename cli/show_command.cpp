@@ -11,7 +11,10 @@
 #include "model/io/builtin.h"
 #include "model/io/link_file.h"
 #include "model/io/model_file.h"
+#include "model/io/nccl_log.h"
+#include "model/io/read_file.h"
 #include "model/nearest.h"
+#include "reports/link_report.h"
 #include "reports/show_report.h"
 
 namespace stepsight {
@@ -22,6 +25,7 @@ struct ShowFlags {
   std::string what;
   std::string name;
   std::string output;
+  std::string against;  // link: the log of a collective test
   bool json = false;
 };
 
@@ -92,7 +96,40 @@ std::string show_links(const ShowFlags& flags) {
   return flags.json ? links_json(chosen) : link_text(chosen);
 }
 
+// A link by file or class; nothing when the name is neither.
+std::shared_ptr<const LinkFacts> known_link(const std::string& name) {
+  auto facts = find_link(name, "");
+  return facts->measured || facts->link_class ? facts : nullptr;
+}
+
+std::string show_against(const ShowFlags& flags, const LinkFacts& link) {
+  constexpr std::size_t largest_log = 256 * megabyte;
+  const CollectiveLog log = read_collective_log(
+      flags.against, read_file(flags.against, largest_log, "the log of a collective test"));
+  std::vector<MeasuredBusbw> points;
+  for (const CollectiveLogRow& row : log.rows) points.push_back({row.bytes, row.busbw_GBps});
+  const CollectiveGroup group{log.kind, log.ranks, log.nodes};
+  const LinkVerdict verdict = judge_link(link, group, points, log.transports);
+  return flags.json ? link_verdict_json(link, group, verdict)
+                    : link_verdict_text(link, group, verdict);
+}
+
+std::string show_link(const ShowFlags& flags) {
+  if (flags.name.empty()) throw UserError("show link needs a name; see `stepsight show links`");
+  const auto link = known_link(flags.name);
+  if (!link) {
+    if (!flags.against.empty()) {
+      throw UserError("'" + flags.name + "' is neither a measured link nor a link class");
+    }
+    return show_links(flags);
+  }
+  if (!flags.against.empty()) return show_against(flags, *link);
+  return flags.json ? link_report_json(*link) : link_report_text(*link);
+}
+
 std::string show(const ShowFlags& flags) {
+  if (flags.what == "link") return show_link(flags);
+  if (!flags.against.empty()) throw UserError("--against goes with `show link NAME`");
   if (flags.what == "models") return show_models(flags);
   if (flags.what == "links") return show_links(flags);
   const std::string folder = flags.what == "gpus" ? "gpus" : "profiles";
@@ -107,10 +144,13 @@ std::string show(const ShowFlags& flags) {
 void add_show_command(CLI::App& app, int& /*exit_code*/) {
   auto flags = std::make_shared<ShowFlags>();
   CLI::App* command = app.add_subcommand("show", "What is built in, and what a profile says");
-  command->add_option("what", flags->what, "models, gpus, links or profiles")
+  command->add_option("what", flags->what, "models, gpus, links, profiles, or link for one")
       ->required()
-      ->check(CLI::IsMember({"models", "gpus", "links", "profiles"}));
+      ->check(CLI::IsMember({"models", "gpus", "links", "link", "profiles"}));
   command->add_option("name", flags->name, "one of them: its details");
+  command->add_option("--against",
+                      flags->against,
+                      "link: log of nccl-tests to hold against it, with likely causes");
   command->add_flag("--json", flags->json, "for machines");
   command->add_option("-o,--output", flags->output, "write to this file instead");
   command->footer("Example:\n  stepsight show profiles h200-sxm");

@@ -178,8 +178,7 @@ constexpr std::array<NvlinkPair, 16> cube_mesh{{{0, 1, 1},
 
 std::vector<NvlinkPair> usual_pairs(const LinkClass& link, std::uint32_t gpus) {
   std::vector<NvlinkPair> pairs;
-  const auto generation = at(link.nvlink_generation);
-  const int of_gpu = link.nvlinks > 0 ? link.nvlinks : nvlinks_of_gpu[generation];
+  const int of_gpu = link.nvlinks > 0 ? link.nvlinks : usual_nvlinks(link);
   if (link.nvlink_shape == NvlinkShape::mesh) {
     for (const NvlinkPair& p : cube_mesh) {
       if (p.a < gpus && p.b < gpus) pairs.push_back(p);
@@ -192,7 +191,7 @@ std::vector<NvlinkPair> usual_pairs(const LinkClass& link, std::uint32_t gpus) {
       for (std::uint32_t b = a + 1; b < gpus; ++b) pairs.push_back({a, b, lanes});
     }
   } else if (link.nvlink_shape == NvlinkShape::pairs) {
-    const int lanes = link.nvlinks > 0 ? link.nvlinks : nvlinks_of_bridge[generation];
+    const int lanes = link.nvlinks > 0 ? link.nvlinks : usual_nvlinks(link);
     for (std::uint32_t a = 0; a + 1 < gpus; a += 2) pairs.push_back({a, a + 1, lanes});
   }
   return pairs;
@@ -320,6 +319,11 @@ void check(const LinkClass& link, const CollectiveGroup& group) {
 
 }  // namespace
 
+int usual_nvlinks(const LinkClass& link) {
+  const bool bridge = link.nvlink_shape == NvlinkShape::pairs;
+  return (bridge ? nvlinks_of_bridge : nvlinks_of_gpu)[at(link.nvlink_generation)];
+}
+
 Topology build_machine(const LinkClass& link,
                        std::span<const CardSlot> slots,
                        std::span<const NvlinkPair> pairs,
@@ -352,7 +356,7 @@ Topology machine_topology(const LinkClass& link, std::int64_t gpus) {
   const auto count = static_cast<std::uint32_t>(std::max<std::int64_t>(gpus, 1));
   int switch_lanes = 0;
   if (link.nvlink_shape == NvlinkShape::nvswitch) {
-    switch_lanes = link.nvlinks > 0 ? link.nvlinks : nvlinks_of_gpu[at(link.nvlink_generation)];
+    switch_lanes = link.nvlinks > 0 ? link.nvlinks : usual_nvlinks(link);
   }
   return build_machine(link, usual_slots(link, count), usual_pairs(link, count), switch_lanes);
 }
@@ -389,7 +393,7 @@ double wire_busbw_GBps(const LinkClass& link, const CollectiveGroup& group) {
   const double n = static_cast<double>(group.ranks) / static_cast<double>(group.nodes);
   double inside = pcie_lane_GBps[at(link.pcie_generation)] * link.pcie_lanes;
   if (link.nvlink_shape != NvlinkShape::none) {
-    const int of_gpu = link.nvlinks > 0 ? link.nvlinks : nvlinks_of_gpu[generation];
+    const int of_gpu = link.nvlinks > 0 ? link.nvlinks : usual_nvlinks(link);
     inside = std::max(inside, nvlink_GBps[generation] * of_gpu);
   }
   // In-switch sums may send the message once where a ring sends it 2 (n - 1) / n times.

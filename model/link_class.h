@@ -19,6 +19,7 @@
 // (nvlink4-nvswitch).
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -47,7 +48,7 @@ struct LinkClass {
   Fabric fabric;
   double busbw_GBps = 0;  // set by the user; 0 = by class
   // The machine's own graph where somebody read it (nvidia-smi topo -m); else built from the above.
-  std::optional<Topology> machine;
+  std::shared_ptr<const Topology> machine;
 };
 
 // Nothing when a word is not known, when words contradict each other, or when the name says nothing
@@ -61,6 +62,9 @@ struct LinkName {
   double busbw_GBps = 0;
 };
 LinkName split_limit(std::string_view name);
+
+// NVLinks of a GPU at its switch or mesh, or of a pair with its bridge, where the name does not say.
+int usual_nvlinks(const LinkClass& link);
 
 // Where a card sits: equal numbers mean the same socket, host bridge or PCIe switch.
 struct CardSlot {

@@ -183,7 +183,8 @@ std::shared_ptr<const LinkFacts> find_link(const std::string& name, const std::s
           name + "\"");
     }
     if (!facts->link_class) facts->link_class = LinkClass{};
-    facts->link_class->machine = read_topo_matrix(topo_file, *facts->link_class);
+    facts->link_class->machine =
+        std::make_shared<const Topology>(read_topo_matrix(topo_file, *facts->link_class));
   }
   return facts;
 }
