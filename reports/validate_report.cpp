@@ -11,6 +11,7 @@ namespace stepsight {
 namespace {
 
 constexpr const char* groups[] = {"source", "gpu", "model", "table"};
+constexpr std::size_t most_values = 40;  // of one group on a terminal
 
 std::vector<std::string> cells(const std::string& name, const ErrorSummary& s) {
   return {name.substr(0, 30),           format_count(static_cast<double>(s.n)),
@@ -40,6 +41,7 @@ std::string row_table(const Validation& validation) {
 
 std::string validation_text(const Validation& validation, bool rows) {
   std::string out;
+  std::string left_out;
   if (rows && !validation.points.empty()) out += row_table(validation);
   TextTable table;
   table.columns = {{"group", Align::left}, {"rows"}, {"MAPE"}, {"median"}, {"p90"}, {"worst"}, {"bias"}};
@@ -51,11 +53,16 @@ std::string validation_text(const Validation& validation, bool rows) {
   for (const char* group : groups) {
     const auto parts = validation.by(group);
     if (parts.size() < 2) continue;
+    if (parts.size() > most_values) {
+      left_out += fmt::format("{} has {} values: see --json.\n", group, parts.size());
+      continue;
+    }
     for (const auto& [value, summary] : parts) {
       table.rows.push_back(cells(std::string(group) + " " + value, summary));
     }
   }
   out += table.text();
+  out += left_out;
   out += fmt::format("\n{} rows read, {} predicted", validation.rows, validation.points.size());
   std::size_t refused = 0;
   for (const auto& [reason, n] : validation.refused) refused += n;
