@@ -8,8 +8,12 @@ namespace stepsight {
 
 namespace {
 
-double size_of(Dtype type) { return info(type).bytes; }
-double real(std::int64_t value) { return static_cast<double>(value); }
+double size_of(Dtype type) {
+  return info(type).bytes;
+}
+double real(std::int64_t value) {
+  return static_cast<double>(value);
+}
 
 }  // namespace
 
@@ -97,8 +101,14 @@ void StageBuilder::attention() {
 }
 
 void StageBuilder::fused_attention() {
-  Attention a{training_.batch, shape_.heads, shape_.kv_heads,  training_.seq,
-              shape_.head_dim, shape_.family != Family::bert, false, shape_.dropout > 0,
+  Attention a{training_.batch,
+              shape_.heads,
+              shape_.kv_heads,
+              training_.seq,
+              shape_.head_dim,
+              shape_.family != Family::bert,
+              false,
+              shape_.dropout > 0,
               compute()};
   forward("attention", a);
   a.backward = true;
@@ -110,14 +120,18 @@ void StageBuilder::fused_attention() {
   }
 }
 
-// Scores as a tensor: two batched products, and between them scale, mask, softmax and dropout, each a
-// pass over heads x t x t elements of its own, forward and backward (the mask has no backward).
+// Scores as a tensor: two batched products, and between them scale, mask, softmax and dropout, each
+// a pass over heads x t x t elements of its own, forward and backward (the mask has no backward).
+// The batched products want each head's rows together: query, key, value and the result are copied,
+// and so are their gradients.
 void StageBuilder::unfused_attention() {
   const std::int64_t heads = training_.batch * shape_.heads;
   const std::int64_t t = training_.seq;
   const std::int64_t d = shape_.head_dim;
   const Dtype type = compute();
   const auto scores = [&](PassKind kind) { return Pass{kind, heads * t, t, type}; };
+  const std::int64_t width = (shape_.heads + 2 * shape_.kv_heads) * d;
+  forward("attention split", pass(PassKind::transpose, width, type));
   forward("attention scores", Gemm{t, t, d, heads, type, Layout::TN});
   forward("attention scale", scores(PassKind::copy));
   forward("attention mask", scores(PassKind::add_broadcast));
@@ -133,7 +147,9 @@ void StageBuilder::unfused_attention() {
   backward("attention scale", scores(PassKind::copy));
   backward("attention scores", Gemm{t, d, t, heads, type, Layout::NN});
   backward("attention scores", Gemm{t, d, t, heads, type, Layout::NT});
-  // The scores before the softmax and the weights after it; with dropout its result and its mask too.
+  backward("attention split", pass(PassKind::transpose, width, type));
+  // The scores before the softmax and the weights after it; with dropout its result and its mask
+  // too.
   const double kept = shape_.dropout > 0 ? 3 * size_of(type) + 1 : 2 * size_of(type);
   save(real(heads * t) * real(t) * kept);
 }
@@ -148,12 +164,12 @@ void StageBuilder::rotary() {
     backward("rotary", pass(PassKind::copy, width, compute()));
     return;
   }
-  for (const PassKind kind : {PassKind::mul_strided, PassKind::concat, PassKind::mul_strided,
-                              PassKind::add}) {
+  for (const PassKind kind :
+       {PassKind::mul_strided, PassKind::concat, PassKind::mul_strided, PassKind::add}) {
     forward("rotary", pass(kind, width, compute()));
   }
-  for (const PassKind kind : {PassKind::mul_strided, PassKind::mul_strided, PassKind::concat,
-                              PassKind::add}) {
+  for (const PassKind kind :
+       {PassKind::mul_strided, PassKind::mul_strided, PassKind::concat, PassKind::add}) {
     backward("rotary", pass(kind, width, compute()));
   }
 }
@@ -161,8 +177,9 @@ void StageBuilder::rotary() {
 void StageBuilder::gelu(std::int64_t width) {
   piece();
   forward("gelu", pass(fused() ? PassKind::fused_gelu : PassKind::gelu, width, compute()));
-  backward("gelu", pass(fused() ? PassKind::fused_gelu_backward : PassKind::gelu_backward, width,
-                        compute()));
+  backward(
+      "gelu",
+      pass(fused() ? PassKind::fused_gelu_backward : PassKind::gelu_backward, width, compute()));
   save(real(tokens_ * width) * size_of(compute()));
 }
 

@@ -126,7 +126,8 @@ double total_ready(const StageWork& stage) {
   return sum;
 }
 
-// An update without fused kernels: a loop over the tensors that clips each gradient and then runs
+// An update without fused kernels: a loop over the tensors that clips each gradient, for which the
+// host waits for its norm, and then runs
 // every arithmetic step of Adam as a kernel over the tensor (as BertAdam and the optimizers before
 // torch's foreach and fused ones do): decay and add to both moments, square root, epsilon, quotient,
 // weight decay, learning rate, sign, and the sum with the weight.
@@ -200,6 +201,7 @@ StepWork step_work(const ModelShape& shape, const Training& training) {
   work.tokens = static_cast<double>(training.batch) * static_cast<double>(training.seq);
   work.model_flops = useful_flops(work);
   work.optimizer = optimizer_work(training, work.tensors, work.parameters / work.tensors);
+  work.optimizer_waits = !training.fused_optimizer;
   if (!training.fused_optimizer) work.optimizer_launches = unfused_launches;
   return work;
 }

@@ -34,6 +34,7 @@ struct StepWork {
   StageWork head;
   std::int64_t blocks = 0;
   std::vector<Operator> optimizer;
+  bool optimizer_waits = false;   // the host waits for the GPU within the update
   double optimizer_launches = 1;  // that the host issues a tensor, in units of a fused update's share
   std::int64_t parameters = 0;
   std::int64_t tensors = 0;

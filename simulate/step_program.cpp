@@ -331,7 +331,13 @@ void Builder::backward(bool sync, bool accumulate) {
 }
 
 void Builder::optimizer() {
-  const TaskId issued = tasks_.add({out_.host, optimizer_.issue, optimizer_.label, 0});
+  // A loop that reads each gradient's norm back waits for the GPU tensor by tensor: its issue and its
+  // kernels take turns, after everything before.
+  const TaskId issued =
+      work_.optimizer_waits
+          ? tasks_.add({out_.host, optimizer_.issue, optimizer_.label, 0},
+                       {tasks_.last_in_lane(any_sent_ ? out_.communication : out_.compute)})
+          : tasks_.add({out_.host, optimizer_.issue, optimizer_.label, 0});
   TaskId done{};
   if (any_sent_) {
     done = tasks_.add({out_.compute, optimizer_.kernel, optimizer_.label, compute_class},

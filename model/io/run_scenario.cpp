@@ -78,14 +78,15 @@ void set_heads(ModelShape& s, std::int64_t parameters) {
   if (s.mlm_head && s.pooler) s.mlm_share = 0.15;
 }
 
-// Tokens that a pre-training sequence really holds: documents end before the longest length, and
-// today's loaders leave the padding out of the computation. Of Wikipedia cut to 512 tokens half is
-// text, cut to 128 tokens five sixths (Krell et al. 2021, Efficient sequence packing without
-// cross-contamination, section 2); along a line in between, in whole rows of 8.
-std::int64_t filled_length(std::int64_t longest) {
-  const double doublings = std::log2(static_cast<double>(longest) / 128);
-  const double share = std::clamp(0.83 - 0.165 * doublings, 0.5, 1.0);
-  return std::max<std::int64_t>(8, std::llround(share * static_cast<double>(longest) / 8) * 8);
+// Tokens a pre-training sequence takes on average. Documents end before the longest length: of
+// Wikipedia cut to 512 tokens half is text, cut to 128 tokens five sixths (Krell et al. 2021,
+// Efficient sequence packing without cross-contamination, section 2; along a line in between). Today's
+// loaders group sequences of like length and pad them to the end of a bin of 64 tokens: half a bin.
+std::int64_t padded_length(std::int64_t longest) {
+  const auto most = static_cast<double>(longest);
+  const double text = std::clamp(0.83 - 0.165 * std::log2(most / 128), 0.5, 1.0) * most;
+  constexpr double half_bin = 32;
+  return std::llround(std::min(most, text + half_bin));
 }
 
 ModelShape shape_of(const MeasuredRun& r, Family family) {
@@ -185,7 +186,7 @@ Answer scenario_of(const MeasuredRun& run) {
   s.model = shape_of(run, family);
   if (!problems(s.model).empty()) return Refusal{"impossible model: " + problems(s.model).front()};
   s.training = training_of(run, family);
-  if (s.model.mlm_share < 1) s.training.seq = filled_length(s.training.seq);
+  if (s.model.mlm_share < 1) s.training.seq = padded_length(s.training.seq);
   parallel_of(run, s);
   if (s.cluster.gpus > 1 && s.cluster.link.empty()) return Refusal{"link not stated"};
   return s;
