@@ -17,7 +17,9 @@ double rate_or_fp32(const GpuProfile& gpu, Dtype type) {
   return own > 0 ? own : rate(gpu, Dtype::fp32);
 }
 
-double ratio(double own, double reference) { return own > 0 && reference > 0 ? own / reference : 1; }
+double ratio(double own, double reference) {
+  return own > 0 && reference > 0 ? own / reference : 1;
+}
 
 // Attention runs in whichever 16-bit format the card's tensor cores know.
 double narrow_rate(const GpuProfile& gpu) {
@@ -42,9 +44,26 @@ void scale_products(GpuProfile& out, const GpuProfile& reference) {
   }
 }
 
+// The clock that the fp32 rate implies with 128 lanes of 2 FLOP a multiprocessor.
+double clock_with_128_lanes(const GpuProfile& gpu) {
+  return rate(gpu, Dtype::fp32) * 1e12 / (256.0 * std::max(gpu.multiprocessors, 1));
+}
+
+// Volta, Turing and A100 have 64 lanes a multiprocessor: with 128 their clock would come out below
+// 1 GHz, and no card's boost clock is that low.
+bool has_64_lanes(const GpuProfile& gpu) {
+  return clock_with_128_lanes(gpu) < 1e9;
+}
+
+// Instructions a second, up to a factor: multiprocessors times clock. Either kind of multiprocessor
+// issues four warps' instructions a cycle.
+double issue_rate(const GpuProfile& gpu) {
+  return gpu.multiprocessors * clock_with_128_lanes(gpu) * (has_64_lanes(gpu) ? 2 : 1);
+}
+
 void scale_passes(GpuProfile& out, const GpuProfile& reference) {
   const double memory = ratio(out.hbm_TBps, reference.hbm_TBps);
-  const double instructions = ratio(rate(out, Dtype::fp32), rate(reference, Dtype::fp32));
+  const double instructions = ratio(issue_rate(out), issue_rate(reference));
   for (const PassInfo& row : passes) {
     PassParameters<double>& p = out.pass[static_cast<std::size_t>(row.kind)];
     p = reference.pass[static_cast<std::size_t>(row.kind)];
@@ -54,12 +73,20 @@ void scale_passes(GpuProfile& out, const GpuProfile& reference) {
   }
 }
 
+// The rate at which the chip's tensor cores compute at all. GeForce cards halve it for sums in
+// fp32; their power is built for the whole: 4 FLOP for one of fp32 with 128 lanes a multiprocessor,
+// 8 with 64.
+double built_rate(const GpuProfile& gpu) {
+  if (rate(gpu, Dtype::fp16) <= 0 && rate(gpu, Dtype::bf16) <= 0) return narrow_rate(gpu);
+  return std::max(narrow_rate(gpu), (has_64_lanes(gpu) ? 8 : 4) * rate(gpu, Dtype::fp32));
+}
+
 // A card is built so that its products just about reach its power limit.
 void scale_power(GpuProfile& out, const GpuProfile& reference) {
   const double watts = ratio(out.power_W, reference.power_W);
   out.power = reference.power;
   out.power.static_W *= watts;
-  out.power.flop_pJ *= watts / ratio(narrow_rate(out), narrow_rate(reference));
+  out.power.flop_pJ *= watts / ratio(built_rate(out), built_rate(reference));
   out.power.byte_pJ *= watts / ratio(out.hbm_TBps, reference.hbm_TBps);
 }
 
@@ -78,7 +105,8 @@ GpuProfile class_profile(const GpuProfile& figures, const GpuProfile& reference)
   const double pcie = ratio(out.pcie_GBps, reference.pcie_GBps);
   out.host_to_device.bandwidth_GBps *= pcie;
   out.device_to_host.bandwidth_GBps *= pcie;
-  const std::string source = "class value: utilisation of the vendor's figures as " + reference.name;
+  const std::string source =
+      "class value: utilisation of the vendor's figures as " + reference.name;
   for (const NamedParameter& p : named_parameters(out)) {
     // A parameter that the reference did not determine may stand at its bound already.
     *p.value = std::clamp(*p.value, p.info.lower, p.info.upper);

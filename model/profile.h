@@ -36,6 +36,7 @@ struct FitQuality {
 struct GpuProfile {
   std::string name;
   std::string title;
+  std::string like;         // measured card whose utilisation stands in where this one's is not known
   std::string driver_name;  // as the driver calls the card; empty where not known
   int multiprocessors = 0;
   double memory_bytes = 0;

@@ -65,6 +65,7 @@ class ProfileFit {
 
   void fit_gemms();
   void class_gemm(Dtype type);
+  std::optional<Dtype> measured_sibling(Dtype type) const;
   void fit_attention(bool backward);
   void fit_passes();
   void class_pass(const PassInfo& info);
@@ -125,10 +126,15 @@ void ProfileFit::fit_gemms() {
       return std::array<std::int64_t, 6>{g.m, g.n, g.k, g.batch, static_cast<std::int64_t>(g.layout), 0};
     };
     group.at = [](const GemmPoint& p) { return surface_point(p.gemm); };
-    GemmParameters<double> start = class_values<GemmParameters>();
+    GemmParameters<double> start = options_.reference ? class_.gemm[index(type.dtype)]
+                                                      : class_values<GemmParameters>();
+    std::optional<double> class_bandwidth;
+    if (options_.reference) class_bandwidth = start.bandwidth_TBps;
     const double vendor = out_.profile.vendor_TFLOPS[index(type.dtype)];
     if (vendor > 0) start.peak_TFLOPS = 0.75 * vendor;
-    group.solve = [&](const std::vector<GemmPoint>& points) { return solve_gemms(points, start, sms); };
+    group.solve = [&](const std::vector<GemmPoint>& points) {
+      return solve_gemms(points, start, sms, class_bandwidth);
+    };
     group.formula_us = [&](const GemmPoint& p, const std::vector<double>& values) {
       return gemm_formula(p.gemm, unpacked<GemmParameters>(values), sms).value * 1e6;
     };
@@ -144,8 +150,35 @@ void ProfileFit::fit_gemms() {
   }
 }
 
-// A number format that was not measured: bf16's utilisation of the vendor's peak rate.
+std::optional<Dtype> ProfileFit::measured_sibling(Dtype type) const {
+  const auto measured = [&](Dtype t) { return !out_.profile.gemm_points[index(t)].empty(); };
+  const auto& rates = out_.profile.vendor_TFLOPS;
+  if (rates[index(type)] <= 0 && measured(Dtype::fp32)) return Dtype::fp32;
+  if (rates[index(type)] <= 0 || type == Dtype::fp32 || type == Dtype::fp8) return std::nullopt;
+  for (const Dtype narrow : {Dtype::bf16, Dtype::fp16}) {
+    if (measured(narrow) && rates[index(narrow)] > 0) return narrow;
+  }
+  return std::nullopt;
+}
+
+// A number format that was not measured. One that the card does not offer computes in fp32; the
+// tensor cores' formats share their utilisation of the vendor's peak rate where one was measured; else
+// it is the reference card's, and without one bf16's.
 void ProfileFit::class_gemm(Dtype type) {
+  if (const std::optional<Dtype> sibling = measured_sibling(type)) {
+    GemmParameters<double> p = out_.profile.gemm[index(*sibling)];
+    const auto& rates = out_.profile.vendor_TFLOPS;
+    if (rates[index(type)] > 0) {
+      // As the formats stand to each other on the reference card, if there is one.
+      p.peak_TFLOPS *= options_.reference ? class_.gemm[index(type)].peak_TFLOPS /
+                                                class_.gemm[index(*sibling)].peak_TFLOPS
+                                          : rates[index(type)] / rates[index(*sibling)];
+    }
+    out_.profile.gemm[index(type)] = p;
+    record("gemm." + std::string(info(type).name), p, nullptr, 0,
+           "class value: utilisation as gemm." + std::string(info(*sibling).name));
+    return;
+  }
   if (options_.reference) {
     out_.profile.gemm[index(type)] = class_.gemm[index(type)];
     record("gemm." + std::string(info(type).name), class_.gemm[index(type)], nullptr, 0,

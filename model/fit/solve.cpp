@@ -1,8 +1,8 @@
 #include "model/fit/solve.h"
 
-#include <ceres/ceres.h>
-
 #include <cmath>
+
+#include <ceres/ceres.h>
 
 #include "model/power.h"
 
@@ -33,7 +33,27 @@ struct LogResidual {
   }
 };
 
-void set_bounds(ceres::Problem& problem, std::vector<double>& values, std::size_t i,
+// What is known of one parameter beside the points: weight * log(parameter / expected).
+struct Prior {
+  std::size_t parameter = 0;
+  double expected = 0;
+  double weight = 0;
+};
+
+struct PriorResidual {
+  Prior prior;
+
+  template <typename T>
+  bool operator()(const T* const values, T* residual) const {
+    using std::log;
+    residual[0] = prior.weight * log(values[prior.parameter] / prior.expected);
+    return true;
+  }
+};
+
+void set_bounds(ceres::Problem& problem,
+                std::vector<double>& values,
+                std::size_t i,
                 const ParameterInfo& info) {
   problem.SetParameterLowerBound(values.data(), static_cast<int>(i), info.lower);
   problem.SetParameterUpperBound(values.data(), static_cast<int>(i), info.upper);
@@ -65,12 +85,16 @@ template <typename Point>
 double measured(const Point& point) {
   return point.time_us;
 }
-double measured(const PowerPoint& point) { return point.power_W; }
+double measured(const PowerPoint& point) {
+  return point.power_W;
+}
 
 // `formula_of(point)` gives a callable from Parameters<T> to what was measured, in its unit.
 template <template <typename> typename Parameters, typename Point, typename FormulaOf>
-Solution solve(std::span<const Point> points, const Parameters<double>& start,
-               FormulaOf formula_of) {
+Solution solve(std::span<const Point> points,
+               const Parameters<double>& start,
+               FormulaOf formula_of,
+               const std::optional<Prior>& prior = {}) {
   constexpr int count = static_cast<int>(Parameters<double>::fields().size());
   Solution out;
   for (const auto& field : Parameters<double>::fields()) {
@@ -80,10 +104,16 @@ Solution solve(std::span<const Point> points, const Parameters<double>& start,
   for (const Point& point : points) {
     auto formula = formula_of(point);
     using Residual = LogResidual<Parameters, decltype(formula)>;
+    problem.AddResidualBlock(new ceres::AutoDiffCostFunction<Residual, 1, count>(
+                                 new Residual{formula, std::log(measured(point))}),
+                             new ceres::HuberLoss(0.15),
+                             out.values.data());
+  }
+  if (prior) {
     problem.AddResidualBlock(
-        new ceres::AutoDiffCostFunction<Residual, 1, count>(
-            new Residual{formula, std::log(measured(point))}),
-        new ceres::HuberLoss(0.15), out.values.data());
+        new ceres::AutoDiffCostFunction<PriorResidual, 1, count>(new PriorResidual{*prior}),
+        nullptr,
+        out.values.data());
   }
   std::size_t i = 0;
   for (const auto& field : Parameters<double>::fields()) {
@@ -112,17 +142,27 @@ Solution solve(std::span<const Point> points, const Parameters<double>& start,
 
 }  // namespace
 
-Solution solve_gemms(std::span<const GemmPoint> points, const GemmParameters<double>& start,
-                     int multiprocessors) {
-  return solve<GemmParameters>(points, start, [multiprocessors](const GemmPoint& point) {
+Solution solve_gemms(std::span<const GemmPoint> points,
+                     const GemmParameters<double>& start,
+                     int multiprocessors,
+                     std::optional<double> class_bandwidth) {
+  constexpr auto fields = GemmParameters<double>::fields();
+  std::optional<Prior> prior;
+  for (std::size_t i = 0; class_bandwidth && i < fields.size(); ++i) {
+    if (fields[i].member != &GemmParameters<double>::bandwidth_TBps) continue;
+    prior = Prior{i, *class_bandwidth, 0.3 * std::sqrt(static_cast<double>(points.size()))};
+  }
+  const auto formula_of = [multiprocessors](const GemmPoint& point) {
     return [gemm = point.gemm, multiprocessors](const auto& p) {
       return gemm_formula(gemm, p, multiprocessors).value * 1e6;
     };
-  });
+  };
+  return solve<GemmParameters>(points, start, formula_of, prior);
 }
 
 Solution solve_attention(std::span<const AttentionPoint> points,
-                         const AttentionParameters<double>& start, int multiprocessors) {
+                         const AttentionParameters<double>& start,
+                         int multiprocessors) {
   return solve<AttentionParameters>(points, start, [multiprocessors](const AttentionPoint& point) {
     return [attention = point.attention, multiprocessors](const auto& p) {
       return attention_formula(attention, p, multiprocessors).value * 1e6;

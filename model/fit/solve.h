@@ -1,8 +1,9 @@
 // Fits one group of parameters to its points with Ceres: residuals are log(formula / measured), so
-// that a factor counts the same for a microsecond and for a second. The formula is the template that
-// predicts; Ceres differentiates it. Only solve.cpp includes the solver.
+// that a factor counts the same for a microsecond and for a second. The formula is the template
+// that predicts; Ceres differentiates it. Only solve.cpp includes the solver.
 #pragma once
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,13 +23,19 @@ struct Solution {
   std::vector<bool> determined;
   double residual_spread = 0;  // standard deviation of log(formula / measured)
   bool converged = false;
-  std::string message;         // the solver's own words
+  std::string message;  // the solver's own words
 };
 
-Solution solve_gemms(std::span<const GemmPoint> points, const GemmParameters<double>& start,
-                     int multiprocessors);
+// `class_bandwidth`: the bandwidth expected from the card's memory, in TB/s. Tables of products
+// that are all bound by arithmetic do not determine it; a deviation from it by 15 % weighs as much
+// as one of 4.5 % at every point.
+Solution solve_gemms(std::span<const GemmPoint> points,
+                     const GemmParameters<double>& start,
+                     int multiprocessors,
+                     std::optional<double> class_bandwidth = {});
 Solution solve_attention(std::span<const AttentionPoint> points,
-                         const AttentionParameters<double>& start, int multiprocessors);
+                         const AttentionParameters<double>& start,
+                         int multiprocessors);
 Solution solve_passes(std::span<const PassPoint> points, const PassParameters<double>& start);
 Solution solve_copies(std::span<const CopyPoint> points, const CopyParameters<double>& start);
 Solution solve_power(std::span<const PowerPoint> points, const PowerParameters<double>& start);

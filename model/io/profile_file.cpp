@@ -26,6 +26,7 @@ constexpr std::string_view collective_prefix = "collective.";
 void read_figures(Table& table, GpuProfile& gpu) {
   gpu.title = table.require_string("title");
   gpu.driver_name = table.optional_string("driver_name").value_or("");
+  gpu.like = table.optional_string("like").value_or("");
   gpu.multiprocessors = static_cast<int>(table.require_int("multiprocessors", 1, 10000));
   gpu.memory_bytes = table.require_number("memory_GB", 0.1, 1e5) * 1e9;
   gpu.l2_bytes = table.require_number("l2_MB", 0, 1e5) * 1e6;
@@ -316,7 +317,11 @@ GpuProfile read_gpu(const std::string& name) {
 GpuProfile read_profile(const std::string& name) {
   const auto fitted = find_named_file_if_any("profiles", name, ".toml");
   if (!fitted && find_named_file_if_any("gpus", name, ".toml")) {
-    return class_profile(read_gpu(name), read_profile(std::string(reference_card)));
+    const GpuProfile figures = read_gpu(name);
+    const bool fitted_like = !figures.like.empty() &&
+                             find_named_file_if_any("profiles", figures.like, ".toml").has_value();
+    return class_profile(figures,
+                         read_profile(fitted_like ? figures.like : std::string(reference_card)));
   }
   const NamedFile file = fitted ? *fitted : find_named_file("profiles", name, ".toml");
   const Value root = parse_toml(file.path, file.text);

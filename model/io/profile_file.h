@@ -1,5 +1,5 @@
 // GPUs and their profiles as files.
-//   gpus/NAME.toml               the vendor's figures
+//   gpus/NAME.toml               the vendor's figures; `like` names a measured card of its kind
 //   profiles/NAME.toml           [gpu], [parameters] one line each, [fit] quality a group
 //   profiles/NAME.points.csv     the measured points that lie over the formulas (may be missing)
 #pragma once

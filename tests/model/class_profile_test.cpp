@@ -53,3 +53,20 @@ TEST_CASE("every card that is built in has a class profile within the bounds of 
     }
   }
 }
+
+TEST_CASE("instructions go with multiprocessors and clock, not with lanes") {
+  GpuProfile measured = toy_gpu();
+  const auto fp32 = static_cast<std::size_t>(Dtype::fp32);
+  const auto gelu = static_cast<std::size_t>(PassKind::gelu);
+  // 100 multiprocessors of 128 lanes at 1.5 GHz: 38.4 TFLOPS.
+  measured.vendor_TFLOPS[fp32] = 38.4;
+  GpuProfile figures = measured;
+  // 64 lanes at the same clock: half the fp32 rate, but as many instructions a second.
+  figures.vendor_TFLOPS[fp32] = 19.2;
+  CHECK(class_profile(figures, measured).pass[gelu].element_ps ==
+        Approx(measured.pass[gelu].element_ps));
+  // 128 lanes at 1.2 GHz: four fifths of the instructions.
+  figures.vendor_TFLOPS[fp32] = 30.72;
+  CHECK(class_profile(figures, measured).pass[gelu].element_ps ==
+        Approx(measured.pass[gelu].element_ps / 0.8));
+}
