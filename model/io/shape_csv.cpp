@@ -50,6 +50,19 @@ class RowReader {
     t_.mistake(c_.op, "needs a column 'bytes'");
     return 1;
   }
+  // yes or no, true or false, 1 or 0.
+  bool yes(std::size_t column, bool fallback) {
+    if (column == CsvTable::absent || t_.text(column).empty()) return fallback;
+    const std::string_view word = t_.text(column);
+    for (const std::string_view w : {"yes", "true", "1"}) {
+      if (word == w) return true;
+    }
+    for (const std::string_view w : {"no", "false", "0"}) {
+      if (word == w) return false;
+    }
+    t_.mistake(column, "must be yes or no");
+    return fallback;
+  }
   Dtype dtype() {
     if (c_.dtype == CsvTable::absent || t_.text(c_.dtype).empty()) return Dtype::bf16;
     if (const auto type = parse_foreign_dtype(t_.text(c_.dtype))) return *type;
@@ -58,6 +71,9 @@ class RowReader {
   }
   Gemm gemm() {
     Gemm g{need(c_.m, "m"), need(c_.n, "n"), need(c_.k, "k"), 1, dtype(), Layout::TN};
+    if (c_.batch != CsvTable::absent) {
+      g.batch = t_.optional_integer(c_.batch, 1, largest).value_or(1);
+    }
     if (c_.layout == CsvTable::absent || t_.text(c_.layout).empty()) return g;
     constexpr std::array<std::string_view, 3> layouts{"TN", "NN", "NT"};
     for (std::size_t i = 0; i < layouts.size(); ++i) {
@@ -77,7 +93,7 @@ class RowReader {
                      : t_.optional_integer(c_.kv_heads, 1, largest).value_or(a.heads);
     a.seq = need(c_.seq, "seq");
     a.head_dim = need(c_.head_dim, "head_dim");
-    a.causal = c_.causal == CsvTable::absent || (t_.text(c_.causal) != "no" && t_.text(c_.causal) != "0");
+    a.causal = yes(c_.causal, true);
     a.backward = backward;
     a.dtype = dtype();
     if (a.kv_heads > a.heads) t_.mistake(c_.kv_heads, "must not exceed heads");
