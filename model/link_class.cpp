@@ -186,7 +186,8 @@ std::vector<NvlinkPair> usual_pairs(const LinkClass& link, std::uint32_t gpus) {
   } else if (link.nvlink_shape == NvlinkShape::all_to_all) {
     // Boards of four join every pair (GH200, V100 and A100 of four); two GPUs of one have their
     // share.
-    const int lanes = std::max(1, of_gpu / 3);
+    const int peers = std::max(3, static_cast<int>(gpus) - 1);
+    const int lanes = std::max(1, of_gpu / peers);
     for (std::uint32_t a = 0; a < gpus; ++a) {
       for (std::uint32_t b = a + 1; b < gpus; ++b) pairs.push_back({a, b, lanes});
     }

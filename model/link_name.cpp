@@ -133,6 +133,7 @@ bool read_network(std::string_view name, Fabric& fabric) {
 }
 
 bool read_machine(std::string_view name, LinkClass& link) {
+  link.pcie_generation = 0;
   bool pcie = false;
   for (const std::string_view word : words_of(name)) {
     if (!read_machine_word(word, link)) return false;
@@ -140,6 +141,11 @@ bool read_machine(std::string_view name, LinkClass& link) {
   }
   if (link.nvlink_shape != NvlinkShape::none && link.nvlink_generation == 0) {
     link.nvlink_generation = 3;
+  }
+  if (link.pcie_generation == 0) {
+    // The slots of the time: PCIe 3 with NVLink 1 and 2, 4 with 3, 5 from then on.
+    constexpr std::array<int, 6> of_nvlink{4, 3, 3, 4, 5, 5};
+    link.pcie_generation = of_nvlink[static_cast<std::size_t>(link.nvlink_generation)];
   }
   const bool nvlink = link.nvlink_shape != NvlinkShape::none;
   return (nvlink || pcie) && (nvlink || link.nvlink_generation == 0);

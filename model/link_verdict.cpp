@@ -22,53 +22,87 @@ struct Fault {
   std::string cause;
 };
 
-std::vector<Fault> faults_of(const LinkClass& healthy) {
+template <typename Change>
+void add_fault(std::vector<Fault>& out,
+               const LinkClass& healthy,
+               std::string cause,
+               Change change) {
+  LinkClass link = healthy;
+  link.machine.reset();
+  change(link);
+  out.push_back({std::move(link), std::move(cause)});
+}
+
+std::vector<Fault> network_faults(const LinkClass& healthy) {
   std::vector<Fault> out;
-  const auto add = [&](const std::string& cause, auto change) {
-    LinkClass link = healthy;
-    link.machine.reset();
-    change(link);
-    out.push_back({link, cause});
-  };
-  if (healthy.nvlink_shape != NvlinkShape::none) {
-    add("NVLink is not used: look at `nvidia-smi nvlink -s` and NCCL_P2P_DISABLE",
-        [](LinkClass& l) { l.nvlink_shape = NvlinkShape::none; });
-    for (const int part : {2, 4}) {
-      add("as with one in " + std::to_string(part) +
-              " NVLinks up: `nvidia-smi nvlink -s` shows which are down, NCCL_GRAPH_FILE may cap "
-              "them",
-          [part](LinkClass& l) {
-            const int all = l.nvlinks > 0 ? l.nvlinks : usual_nvlinks(l);
-            l.nvlinks = std::max(1, all / part);
-          });
-    }
+  if (healthy.fabric.kind == NetworkKind::tcp) return out;
+  add_fault(
+      out,
+      healthy,
+      "as without GPUDirect RDMA: nvidia-peermem not loaded, ACS on, or a virtual machine that "
+      "hides which adapter is near",
+      [](LinkClass& l) { l.fabric.gpudirect = false; });
+  add_fault(out,
+            healthy,
+            "as over TCP: RDMA is not used (NCCL_IB_DISABLE, no plugin for EFA, wrong NCCL_IB_HCA)",
+            [](LinkClass& l) { l.fabric.kind = NetworkKind::tcp; });
+  add_fault(out,
+            healthy,
+            "as with one adapter: NCCL_IB_HCA or the container shows it one only",
+            [](LinkClass& l) { l.fabric.nics = 1; });
+  return out;
+}
+
+std::vector<Fault> nvlink_faults(const LinkClass& healthy) {
+  std::vector<Fault> out;
+  for (const int part : {2, 4}) {
+    add_fault(out,
+              healthy,
+              "as with one in " + std::to_string(part) +
+                  " NVLinks up: `nvidia-smi nvlink -s` shows which are down, NCCL_GRAPH_FILE may "
+                  "cap them",
+              [part](LinkClass& l) {
+                l.nvlinks = std::max(1, (l.nvlinks > 0 ? l.nvlinks : usual_nvlinks(l)) / part);
+              });
   }
-  if (healthy.peer_to_peer && healthy.nvlink_shape == NvlinkShape::none) {
-    add("as without P2P, through host memory: a driver that blocks it (GeForce), IOMMU or ACS on, "
-        "NCCL_P2P_DISABLE, or a container without it",
+  add_fault(out,
+            healthy,
+            "NVLink is not used: look at `nvidia-smi nvlink -s` and NCCL_P2P_DISABLE",
+            [](LinkClass& l) { l.nvlink_shape = NvlinkShape::none; });
+  return out;
+}
+
+std::vector<Fault> pcie_faults(const LinkClass& healthy) {
+  std::vector<Fault> out;
+  if (healthy.peer_to_peer) {
+    add_fault(
+        out,
+        healthy,
+        "as without P2P, through host memory: a driver that blocks it (GeForce), IOMMU or ACS "
+        "on, NCCL_P2P_DISABLE, or a container without it",
         [](LinkClass& l) { l.peer_to_peer = false; });
   }
   for (const int lanes : {8, 4, 1}) {
-    if (healthy.nvlink_shape != NvlinkShape::none || lanes >= healthy.pcie_lanes) continue;
-    add("as a slot with x" + std::to_string(lanes) +
-            ": compare Link Width Current with Max in `nvidia-smi -q` while the card works",
-        [lanes](LinkClass& l) { l.pcie_lanes = lanes; });
+    if (lanes >= healthy.pcie_lanes) continue;
+    add_fault(out,
+              healthy,
+              "as a slot with x" + std::to_string(lanes) +
+                  ": compare Link Width Current with Max in `nvidia-smi -q` while the card works",
+              [lanes](LinkClass& l) { l.pcie_lanes = lanes; });
   }
-  if (healthy.sockets != 2 && healthy.nvlink_shape == NvlinkShape::none) {
-    add("as across two sockets: `nvidia-smi topo -m` shows SYS between the cards",
-        [](LinkClass& l) { l.sockets = 2; });
-  }
-  if (healthy.fabric.kind != NetworkKind::none && healthy.fabric.kind != NetworkKind::tcp) {
-    add("as without GPUDirect RDMA: nvidia-peermem not loaded, ACS on, or a virtual machine that "
-        "hides "
-        "which adapter is near",
-        [](LinkClass& l) { l.fabric.gpudirect = false; });
-    add("as over TCP: RDMA is not used (NCCL_IB_DISABLE, no plugin for EFA, wrong NCCL_IB_HCA)",
-        [](LinkClass& l) { l.fabric.kind = NetworkKind::tcp; });
-    add("as with one adapter: NCCL_IB_HCA or the container shows it one only",
-        [](LinkClass& l) { l.fabric.nics = 1; });
+  if (healthy.sockets != 2) {
+    add_fault(out,
+              healthy,
+              "as across two sockets: `nvidia-smi topo -m` shows SYS between the cards",
+              [](LinkClass& l) { l.sockets = 2; });
   }
   return out;
+}
+
+// Between machines the network is the first suspect, inside one what joins its cards.
+std::vector<Fault> faults_of(const LinkClass& healthy, std::int64_t nodes) {
+  if (nodes > 1) return network_faults(healthy);
+  return healthy.nvlink_shape == NvlinkShape::none ? pcie_faults(healthy) : nvlink_faults(healthy);
 }
 
 bool any_starts_with(std::span<const std::string> transports, std::string_view start) {
@@ -99,7 +133,7 @@ void causes_from_figures(const LinkClass& link,
   // Compared as classes: the ratio between healthy and faulty, not their own values.
   const double healthy = class_parameters(link, group).busbw_GBps;
   std::vector<std::pair<double, std::string>> likely;
-  for (const Fault& fault : faults_of(link)) {
+  for (const Fault& fault : faults_of(link, group.nodes)) {
     const double faulty = class_parameters(fault.link, group).busbw_GBps / healthy;
     const double off = std::abs(std::log(faulty / ratio));
     if (faulty < 0.9 && off < std::log(1.5)) likely.emplace_back(off, fault.cause);

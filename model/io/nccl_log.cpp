@@ -212,6 +212,17 @@ std::optional<CollectiveKind> kind_from_name(const std::string& file) {
   return std::nullopt;
 }
 
+void check_busbw(const Reader& r) {
+  const CollectiveLog& log = r.log;
+  if (r.zero_busbw == log.rows.size()) {
+    throw UserError(
+        r.file + ": the bus bandwidth is 0 in all " + std::to_string(log.rows.size()) +
+        " rows: one rank measured nothing" +
+        (r.tables > 1 ? ". These are " + std::to_string(r.tables) + " copies of one rank" : "") +
+        ". Build nccl-tests with MPI=1 for mpirun, or give -g the number of GPUs");
+  }
+}
+
 void settle_kind(Reader& r) {
   if (!r.kind && !r.other_test.empty()) {
     throw UserError(r.file + ": this is the log of " + r.other_test +
@@ -230,13 +241,6 @@ void settle_kind(Reader& r) {
 
 void settle_ranks(Reader& r) {
   CollectiveLog& log = r.log;
-  if (r.zero_busbw == log.rows.size()) {
-    throw UserError(
-        r.file + ": the bus bandwidth is 0 in all " + std::to_string(log.rows.size()) +
-        " rows: one rank measured nothing" +
-        (r.tables > 1 ? ". These are " + std::to_string(r.tables) + " copies of one rank" : "") +
-        ". Build nccl-tests with MPI=1 for mpirun, or give -g the number of GPUs");
-  }
   log.ranks = r.ranks_listed > 1 ? r.ranks_listed : ranks_from_factor(r, log.kind);
   if (log.ranks < 2) {
     throw UserError(
@@ -252,6 +256,7 @@ CollectiveLog settled(Reader& r) {
     throw UserError(r.file + ": no row of a collective test was found" +
                     (r.cut_rows > 0 ? " that is whole" : ""));
   }
+  check_busbw(r);
   settle_kind(r);
   settle_ranks(r);
   for (CollectiveLogRow& row : log.rows) {
