@@ -10,8 +10,12 @@ namespace stepsight {
 
 namespace {
 
-constexpr std::size_t most_neighbours = 9;
-constexpr double fade = 2.0;  // factors of two after which a residual counts half
+constexpr std::size_t most_neighbours = 16;
+constexpr std::size_t plane_neighbours = 9;
+constexpr double fade = 2.0;  // factors of two after which a residual of a plane counts half
+// Variance that a point does not share with its neighbours, relative to what it does. Chosen, as
+// the scales in surface_point(Gemm), for the least error on held-out products of an H200.
+constexpr float own_scatter = 0.1F;
 
 using Sample = MeasuredSurface::Sample;
 using Point = MeasuredSurface::Point;
@@ -37,19 +41,32 @@ struct Nearest {
 
 using Axes = std::span<const std::size_t>;
 
-// Ranges up to this size are not split but searched point by point.
-constexpr std::size_t leaf = 32;
+// Ranges this short are looked through instead of split further.
+constexpr std::size_t bucket = 6;
 
-void arrange(std::span<Sample> range, Axes axes, std::size_t depth) {
-  if (range.size() <= leaf || axes.empty()) return;
-  const std::size_t axis = axes[depth % axes.size()];
-  const auto middle = static_cast<std::ptrdiff_t>(range.size() / 2);
-  std::nth_element(
-      range.begin(), range.begin() + middle, range.end(), [axis](const Sample& a, const Sample& b) {
-        return a.at[axis] < b.at[axis];
-      });
-  arrange(range.first(range.size() / 2), axes, depth + 1);
-  arrange(range.subspan(range.size() / 2 + 1), axes, depth + 1);
+std::size_t widest(std::span<const Sample> range, Axes axes) {
+  std::size_t best = axes.front();
+  float most = -1;
+  for (const std::size_t axis : axes) {
+    const auto [low, high] = std::minmax_element(
+        range.begin(), range.end(),
+        [axis](const Sample& a, const Sample& b) { return a.at[axis] < b.at[axis]; });
+    const float width = high->at[axis] - low->at[axis];
+    if (width > most) best = axis;
+    most = std::max(most, width);
+  }
+  return best;
+}
+
+void arrange(std::span<Sample> range, std::span<unsigned char> split_axes, Axes axes) {
+  if (range.size() <= bucket || axes.empty()) return;
+  const std::size_t axis = widest(range, axes);
+  const std::size_t middle = range.size() / 2;
+  std::nth_element(range.begin(), range.begin() + static_cast<std::ptrdiff_t>(middle), range.end(),
+                   [axis](const Sample& a, const Sample& b) { return a.at[axis] < b.at[axis]; });
+  split_axes[middle] = static_cast<unsigned char>(axis);
+  arrange(range.first(middle), split_axes.first(middle), axes);
+  arrange(range.subspan(middle + 1), split_axes.subspan(middle + 1), axes);
 }
 
 float squared_distance(const Point& a, const Point& b) {
@@ -60,25 +77,38 @@ float squared_distance(const Point& a, const Point& b) {
 
 struct Search {
   const Point& query;
-  Axes axes;
   Nearest nearest{};
+  Point outside{};  // how far the range looked at lies from the query along each axis
 
-  void in(std::span<const Sample> range, std::size_t depth) {
-    if (range.size() <= leaf || axes.empty()) {
-      for (const Sample& sample : range) {
-        nearest.offer({squared_distance(query, sample.at), &sample});
-      }
+  void offer(const Sample& sample) {
+    nearest.offer({squared_distance(query, sample.at), &sample});
+  }
+
+  // `least` is the squared length of `outside`: no point of the range is nearer.
+  void in(std::span<const Sample> range, std::span<const unsigned char> split_axes, float least) {
+    if (range.size() <= bucket) {
+      for (const Sample& sample : range) offer(sample);
       return;
     }
     const std::size_t middle = range.size() / 2;
-    const Sample& sample = range[middle];
-    nearest.offer({squared_distance(query, sample.at), &sample});
-    const std::size_t axis = axes[depth % axes.size()];
-    const float side = query[axis] - sample.at[axis];
-    const auto low = range.first(middle);
-    const auto high = range.subspan(middle + 1);
-    in(side < 0 ? low : high, depth + 1);
-    if (side * side < nearest.worst()) in(side < 0 ? high : low, depth + 1);
+    offer(range[middle]);
+    const std::size_t axis = split_axes[middle];
+    const float side = query[axis] - range[middle].at[axis];
+    const auto visit = [&](bool low, float distance) {
+      if (low) {
+        in(range.first(middle), split_axes.first(middle), distance);
+      } else {
+        in(range.subspan(middle + 1), split_axes.subspan(middle + 1), distance);
+      }
+    };
+    visit(side < 0, least);
+    const float before = outside[axis];
+    const float farther = least - before * before + side * side;
+    // A hair more than rounding, so that no point is missed.
+    if (farther * 0.999F >= nearest.worst()) return;
+    outside[axis] = side;
+    visit(!(side < 0), farther);
+    outside[axis] = before;
   }
 };
 
@@ -115,10 +145,42 @@ double local_plane(const Nearest& nearest, const Point& query, Axes axes) {
   return m[0][n] / m[0][0];
 }
 
-// Within what the neighbours say: a query outside them is not extrapolated.
-double bounded_by(const Nearest& nearest, double value) {
-  double low = std::numeric_limits<double>::infinity();
-  double high = -low;
+float correlation(const Point& a, const Point& b, Axes axes) {
+  float sum = 0;
+  for (const std::size_t axis : axes) sum += std::abs(a[axis] - b[axis]);
+  return std::exp(-sum);
+}
+
+// Solves (C + scatter) w = c for the neighbours' correlations C among themselves and c with the
+// query, by Cholesky; the estimate is w . residuals. The mean far away is 0, the formula alone.
+double kriged(const Nearest& nearest, const Point& query, Axes axes) {
+  std::array<std::array<float, most_neighbours>, most_neighbours> l{};
+  std::array<float, most_neighbours> forward{};  // L^-1 c
+  std::array<float, most_neighbours> other{};    // L^-1 residuals
+  float estimate = 0;
+  for (std::size_t i = 0; i < nearest.wanted && nearest.best[i].sample != nullptr; ++i) {
+    const Sample& sample = *nearest.best[i].sample;
+    forward[i] = correlation(query, sample.at, axes);
+    other[i] = sample.log_residual;
+    float square = 1 + own_scatter;
+    for (std::size_t j = 0; j < i; ++j) {
+      float sum = correlation(sample.at, nearest.best[j].sample->at, axes);
+      for (std::size_t p = 0; p < j; ++p) sum -= l[i][p] * l[j][p];
+      l[i][j] = sum / l[j][j];
+      square -= l[i][j] * l[i][j];
+      forward[i] -= l[i][j] * forward[j];
+      other[i] -= l[i][j] * other[j];
+    }
+    l[i][i] = std::sqrt(std::max(square, own_scatter));
+    forward[i] /= l[i][i];
+    other[i] /= l[i][i];
+    estimate += forward[i] * other[i];
+  }
+  return static_cast<double>(estimate);
+}
+
+// Within what the neighbours say, or the formula: a query outside them is not extrapolated.
+double bounded_by(const Nearest& nearest, double value, double low, double high) {
   for (std::size_t i = 0; i < nearest.wanted && nearest.best[i].sample != nullptr; ++i) {
     const auto r = static_cast<double>(nearest.best[i].sample->log_residual);
     low = std::min(low, r);
@@ -141,28 +203,35 @@ double mean_within(const Nearest& nearest, double distance) {
 
 }  // namespace
 
-MeasuredSurface::MeasuredSurface(std::vector<Sample> samples) : samples_(std::move(samples)) {
+MeasuredSurface::MeasuredSurface(std::vector<Sample> samples, Interpolation interpolation)
+    : samples_(std::move(samples)), interpolation_(interpolation) {
   for (std::size_t axis = 0; axis < max_dimensions; ++axis) {
     const auto differs = [&](const Sample& s) { return s.at[axis] != samples_.front().at[axis]; };
     if (std::any_of(samples_.begin(), samples_.end(), differs)) axes_.push_back(axis);
   }
-  arrange(samples_, axes_, 0);
+  split_axes_.resize(samples_.size());
+  arrange(samples_, split_axes_, axes_);
 }
 
 MeasuredSurface::Answer MeasuredSurface::at(const Point& query) const {
-  Search search{query, axes_};
+  Search search{query};
+  const bool averaging = interpolation_ == Interpolation::average;
   // A line needs two points, a cell in d sizes its 2^d corners.
-  search.nearest.wanted =
-      std::min(most_neighbours, (std::size_t{1} << std::min<std::size_t>(axes_.size(), 3)) + 1);
-  if (axes_.size() <= 1) search.nearest.wanted = 2;
-  search.in(samples_, 0);
+  const std::size_t corners = (std::size_t{1} << std::min<std::size_t>(axes_.size(), 3)) + 1;
+  search.nearest.wanted = averaging           ? most_neighbours
+                          : axes_.size() <= 1 ? 2
+                                              : std::min(plane_neighbours, corners);
+  search.in(samples_, split_axes_, 0);
   const Nearest& nearest = search.nearest;
   const double distance = std::sqrt(static_cast<double>(nearest.best.front().squared));
-  if (!std::isfinite(distance)) return {0, std::numeric_limits<double>::infinity()};
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (!std::isfinite(distance)) return {0, infinity};
   constexpr double same = 1e-6;
   if (distance < same) return {mean_within(nearest, same), 0};
+  if (averaging) return {bounded_by(nearest, kriged(nearest, query, axes_), 0, 0), distance};
   const double faded = 1.0 / (1.0 + (distance / fade) * (distance / fade));
-  return {bounded_by(nearest, local_plane(nearest, query, axes_)) * faded, distance};
+  const double plane = bounded_by(nearest, local_plane(nearest, query, axes_), infinity, -infinity);
+  return {plane * faded, distance};
 }
 
 }  // namespace stepsight

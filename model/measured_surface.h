@@ -9,10 +9,25 @@
 
 namespace stepsight {
 
+// How a surface reads what lies between its points.
+enum class Interpolation : unsigned char {
+  // A plane through the nearest points: for few points of smooth operators.
+  plane,
+  // The best linear estimate of a field whose correlation is exp(-sum |difference|), plus a scatter
+  // that no neighbour shares (simple kriging; Rasmussen and Williams, Gaussian Processes for
+  // Machine
+  // Learning, 2006, eq. 2.25). For matrix products: the library picks another kernel for a shape a
+  // hair away, so that two neighbours' times differ by several percent with no trend to follow, and
+  // an average over many of them says more than the nearest. A point asked for itself is still
+  // returned exactly.
+  average,
+};
+
 class MeasuredSurface {
  public:
-  static constexpr std::size_t max_dimensions = 5;
-  using Point = std::array<float, max_dimensions>;  // log2 of sizes; unused coordinates are 0
+  static constexpr std::size_t max_dimensions = 7;
+  using Point = std::array<float, max_dimensions>;  // log2 of sizes, scaled by how fast
+                                                    // the residual varies; unused: 0
 
   struct Sample {
     Point at{};
@@ -21,23 +36,27 @@ class MeasuredSurface {
 
   struct Answer {
     double log_residual = 0;  // 0 far from every point
-    double distance = 0;      // to the nearest point, in factors of two; infinite without points
+    double distance = 0;      // to the nearest point, in scaled factors of two; infinite without
     // Inside: the nearest point is within a factor of two and a half in each size or so.
     [[nodiscard]] bool inside() const { return distance <= 1.3; }
   };
 
   MeasuredSurface() = default;
-  explicit MeasuredSurface(std::vector<Sample> samples);
+  explicit MeasuredSurface(std::vector<Sample> samples,
+                           Interpolation interpolation = Interpolation::plane);
 
   [[nodiscard]] Answer at(const Point& query) const;
   [[nodiscard]] bool empty() const { return samples_.empty(); }
   [[nodiscard]] std::size_t size() const { return samples_.size(); }
 
  private:
-  // A k-d tree stored in place: the median of each range splits it along the axis of its depth, the
-  // axes taken in turn from those in which the points differ; small ranges are left as they are.
+  // A k-d tree stored in place: the median of each range splits it along the axis in which the
+  // range is widest, which stands at the median's index in split_axes_. axes_ are those in which any
+  // two points differ.
   std::vector<Sample> samples_;
+  std::vector<unsigned char> split_axes_;
   std::vector<std::size_t> axes_;
+  Interpolation interpolation_ = Interpolation::plane;
 };
 
 }  // namespace stepsight

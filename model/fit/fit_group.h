@@ -33,6 +33,7 @@ struct GroupInput {
   std::string op;
   std::string type;
   std::vector<Point> points;
+  Interpolation interpolation = Interpolation::plane;
   double judged_from_us = 0;  // shorter points are fitted, but say nothing about steps
   std::function<std::array<std::int64_t, 6>(const Point&)> shape;
   std::function<MeasuredSurface::Point(const Point&)> at;
@@ -71,7 +72,7 @@ MeasuredSurface surface_of(const GroupInput<Point>& group, const std::vector<Poi
     samples.push_back(
         {group.at(p), static_cast<float>(std::log(p.time_us / group.formula_us(p, values)))});
   }
-  return MeasuredSurface(std::move(samples));
+  return MeasuredSurface(std::move(samples), group.interpolation);
 }
 
 template <typename Point>

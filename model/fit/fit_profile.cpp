@@ -115,6 +115,7 @@ void ProfileFit::fit_gemms() {
     GroupInput<GemmPoint> group;
     group.name = "gemm." + std::string(type.name);
     group.op = "gemm";
+    group.interpolation = Interpolation::average;
     group.judged_from_us = 10;
     group.type = type.name;
     for (const GemmPoint& p : m_.gemms) {

@@ -220,7 +220,7 @@ bool place(const PointRow& p, GpuProfile& gpu, SurfaceSamples& into) {
 
 void build_surfaces(SurfaceSamples& samples, GpuProfile& gpu) {
   for (std::size_t i = 0; i < samples.gemm.size(); ++i) {
-    gpu.gemm_points[i] = MeasuredSurface(std::move(samples.gemm[i]));
+    gpu.gemm_points[i] = MeasuredSurface(std::move(samples.gemm[i]), Interpolation::average);
   }
   for (std::size_t i = 0; i < samples.attention.size(); ++i) {
     gpu.attention_points[i] = MeasuredSurface(std::move(samples.attention[i]));

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "tests/catch2.h"
 
@@ -54,4 +55,30 @@ TEST_CASE("points at one place count as their mean") {
   const MeasuredSurface wider({{{10}, 0.1F}, {{12}, 0.5F}, {{10}, 0.3F}});
   CHECK(wider.at({10}).log_residual == Approx(0.2).epsilon(1e-6));
   CHECK(wider.at({12}).log_residual == Approx(0.5).epsilon(1e-6));
+}
+
+TEST_CASE("an average gives a lone point the weight of its correlation") {
+  // e^-1 of the residual, less the share of it that is the point's own scatter: 1 / (1 + 0.1).
+  const MeasuredSurface surface({{{10}, 0.3F}, {{90}, 0.0F}}, Interpolation::average);
+  CHECK(surface.at({11}).log_residual == Approx(0.3 * std::exp(-1.0) / 1.1).epsilon(1e-4));
+  CHECK(surface.at({11}).distance == Approx(1));
+  CHECK(std::abs(surface.at({25}).log_residual) < 1e-6);
+}
+
+TEST_CASE("an average takes the scatter out of crowded points but returns each as measured") {
+  // Nine points almost at one place, four of them slow: the next shape to be asked for is as likely
+  // to be slow as they are. 4/9 of 0.18, less what the own scatter of nine takes: 9 / (9 + 0.1).
+  std::vector<Sample> samples;
+  for (int i = 0; i < 9; ++i)
+    samples.push_back({{10 + 1e-4F * static_cast<float>(i)}, i < 4 ? 0.18F : 0});
+  const MeasuredSurface surface(samples, Interpolation::average);
+  CHECK(surface.at({9.9999F}).log_residual == Approx(0.08 * 9 / 9.1).epsilon(0.05));
+  CHECK(surface.at({10}).log_residual == static_cast<double>(0.18F));
+}
+
+TEST_CASE("an average weighs two corners of a cell alike") {
+  // Correlations e^-1 with either point, e^-2 between them: w = e^-1 / (1 + 0.1 + e^-2) for each.
+  const MeasuredSurface surface({{{10, 4}, 0.1F}, {{11, 5}, 0.3F}}, Interpolation::average);
+  const double weight = std::exp(-1.0) / (1.1 + std::exp(-2.0));
+  CHECK(surface.at({10, 5}).log_residual == Approx(0.4 * weight).epsilon(1e-4));
 }
