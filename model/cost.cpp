@@ -1,6 +1,7 @@
 #include "model/cost.h"
 
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "model/profile.h"
@@ -16,6 +17,33 @@ Cost corrected(Seconds formula, const MeasuredSurface::Answer& answer, bool cloc
 }
 
 }  // namespace
+
+Tiling best_tiling(const Gemm& gemm, const GemmParameters<double>& p, int multiprocessors) {
+  const double sms = multiprocessors;
+  const auto k = static_cast<double>(gemm.k);
+  const auto tiles_along = [](std::int64_t size, double edge) {
+    return std::ceil(static_cast<double>(size) / edge);
+  };
+  Tiling best;
+  double least = std::numeric_limits<double>::infinity();
+  for (const double rows : tile_edges) {
+    for (const double cols : tile_edges) {
+      if (rows * cols > largest_tile) break;
+      const double tiles = tiles_along(gemm.m, rows) * tiles_along(gemm.n, cols) *
+                           static_cast<double>(gemm.batch);
+      const double area = rows * cols * tile_slowdown(Tile{rows, cols}, p);
+      for (const double split : depth_splits) {
+        if (split > 1 && (tiles * split > 1.5 * sms || k <= shallowest_part)) break;
+        const double waves = tiles * split / sms;
+        const double time = rounded_waves(waves, p) * area * tile_depth(k, split, p);
+        if (time >= least) continue;
+        least = time;
+        best = {{rows, cols}, split, waves};
+      }
+    }
+  }
+  return best;
+}
 
 Cost cost(const Gemm& gemm, const GpuProfile& gpu) {
   const std::size_t type = index(gemm.dtype);

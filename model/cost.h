@@ -1,10 +1,13 @@
 // What an operator costs on one GPU, alone: formulas, templated on the scalar so that the fit
-// differentiates what the prediction evaluates, and `cost`, which lays the measured points over them.
+// differentiates what the prediction evaluates, and `cost`, which lays the measured points over
+// them.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <type_traits>
 
 #include "model/operators.h"
 #include "model/parameters.h"
@@ -27,64 +30,100 @@ T smooth_max(const T& a, const T& b) {
   return larger * sqrt(sqrt(1.0 + squared * squared));
 }
 
+// The part of a product's result that one multiprocessor computes at a time.
 struct Tile {
-  double rows, cols;
+  double rows, cols;  // along m and n
 };
 
-// The tiles that libraries choose from.
-inline constexpr Tile gemm_tiles[] = {{256, 128}, {192, 192}, {128, 256}, {192, 128}, {128, 128},
-                                      {128, 64},  {64, 128},  {64, 64}};
-inline constexpr double largest_tile = 192 * 192;
-// A product is split along k only into parts of at least this depth.
+// The edges of the tiles that libraries choose from (cuBLAS' kernels for Hopper: 64 to 256 in steps
+// of 32), and the largest area whose sums the registers hold.
+inline constexpr std::array<double, 7> tile_edges{64, 96, 128, 160, 192, 224, 256};
+inline constexpr double largest_tile = 160 * 256;
+// A product of few tiles is cut along k, so that more multiprocessors have work; the parts are at
+// least this deep.
+inline constexpr std::array<double, 8> depth_splits{1, 2, 3, 4, 6, 8, 12, 16};
 inline constexpr double shallowest_part = 256;
 
+// How a product is cut into work for the multiprocessors.
+struct Tiling {
+  Tile tile{};
+  double split = 1;
+  double waves = 0;  // tiles x split / multiprocessors
+};
+
+// Depth of a tile's work with its start and end, and with the sum of the parts where k was cut.
+template <typename T>
+T tile_depth(double k, double split, const GemmParameters<T>& p) {
+  if (split == 1) return k + p.ramp_k;
+  return std::max(k / split, shallowest_part) + p.ramp_k + p.split_k;
+}
+
+// Loading the factors limits a small tile: work over bytes goes with its harmonic edge.
+template <typename T>
+T tile_slowdown(const Tile& tile, const GemmParameters<T>& p) {
+  return smooth_max(T(1.0), p.tile_edge * (1 / tile.rows + 1 / tile.cols));
+}
+
+// Waves, with a part wave rounded up by wave_weight.
+template <typename T>
+T rounded_waves(double waves, const GemmParameters<T>& p) {
+  return std::max(1.0, waves) * (1.0 - p.wave_weight) + std::ceil(waves) * p.wave_weight;
+}
+
+// The tiling that takes the least time, as a library's heuristic aims at.
+Tiling best_tiling(const Gemm& gemm, const GemmParameters<double>& p, int multiprocessors);
+
+// The numbers without their derivatives: of doubles, and of scalars that keep their value in `.a`.
+template <typename T>
+GemmParameters<double> plain(const GemmParameters<T>& p) {
+  if constexpr (std::is_same_v<T, double>) {
+    return p;
+  } else {
+    constexpr auto from = GemmParameters<T>::fields();
+    constexpr auto to = GemmParameters<double>::fields();
+    GemmParameters<double> out;
+    for (std::size_t i = 0; i < to.size(); ++i) out.*to[i].member = (p.*from[i].member).a;
+    return out;
+  }
+}
+
 // Time of a product on `multiprocessors` of them.
-//   waves     tiles / multiprocessors, a part wave rounded up by wave_weight
-//   compute   waves x one tile's time, 2 rows cols (k + ramp_k) / (peak / multiprocessors), the rate
-//             of a tile falling with its area; a product with few tiles may split k
+//   compute   waves x one tile's time, 2 rows cols depth / (peak / multiprocessors) x slow-down
 //   memory    bytes / bandwidth
-// The library picks the best tile; so does this. Tile and wave quantisation as in NVIDIA's Matrix
+// of the tiling for which compute is least. Tile and wave quantisation as in NVIDIA's Matrix
 // Multiplication Background guide. Among shapes of one alignment the time never falls as a size
 // grows, and it is never below flops / peak nor bytes / bandwidth.
 template <typename T>
 SecondsOf<T> gemm_formula(const Gemm& gemm, const GemmParameters<T>& p, int multiprocessors) {
-  using std::max;
-  using std::pow;
-  const double sms = multiprocessors;
-  const double m = static_cast<double>(gemm.m);
-  const double n = static_cast<double>(gemm.n);
-  const double k = static_cast<double>(gemm.k);
-  const T rate = p.peak_TFLOPS * (1e12 / sms);
-  T best(std::numeric_limits<double>::infinity());
-  for (const Tile& tile : gemm_tiles) {
-    const double tiles = std::ceil(m / tile.rows) * std::ceil(n / tile.cols) *
-                         static_cast<double>(gemm.batch);
-    const T efficiency = pow(T(tile.rows * tile.cols / largest_tile), p.small_tile_loss);
-    for (double split = 1; split <= 8; split *= 2) {
-      if (split > 1 && (tiles * split > 1.5 * sms || k <= shallowest_part)) break;
-      const double waves = tiles * split / sms;
-      const T rounded = max(1.0, waves) * (1.0 - p.wave_weight) + std::ceil(waves) * p.wave_weight;
-      // Splitting costs a pass over the parts.
-      const double part = split > 1 ? std::max(k / split, shallowest_part) : k;
-      const T depth = part + p.ramp_k * (split > 1 ? 2.0 : 1.0);
-      const T time = rounded * (2 * tile.rows * tile.cols) * depth / (rate * efficiency);
-      if (time < best) best = time;
-    }
-  }
+  const Tiling best = best_tiling(gemm, plain(p), multiprocessors);
+  const T rate = p.peak_TFLOPS * (1e12 / multiprocessors);
+  T compute = rounded_waves(best.waves, p) * (2 * best.tile.rows * best.tile.cols) *
+              tile_depth(static_cast<double>(gemm.k), best.split, p) * tile_slowdown(best.tile, p) /
+              rate;
   switch (alignment(gemm)) {
-    case 8: break;
-    case 4: best = best * p.align4_slowdown; break;
-    case 2: best = best * p.align2_slowdown; break;
-    default: best = best * p.align1_slowdown; break;
+    case 8:
+      break;
+    case 4:
+      compute = compute * p.align4_slowdown;
+      break;
+    case 2:
+      compute = compute * p.align2_slowdown;
+      break;
+    default:
+      compute = compute * p.align1_slowdown;
+      break;
   }
+  if (gemm.layout == Layout::NN) compute = compute * p.nn_slowdown;
+  if (gemm.layout == Layout::NT) compute = compute * p.nt_slowdown;
   const T memory = bytes(gemm).value / (p.bandwidth_TBps * 1e12);
-  return SecondsOf<T>{p.overhead_us * 1e-6 + smooth_max(best, memory)};
+  return SecondsOf<T>{p.overhead_us * 1e-6 + smooth_max(compute, memory)};
 }
 
 // Time of fused attention: its FLOP over a rate that grows with head width and sequence length, at
 // least the longest chain of tiles that one multiprocessor works through.
 template <typename T>
-SecondsOf<T> attention_formula(const Attention& a, const AttentionParameters<T>& p,
+SecondsOf<T> attention_formula(const Attention& a,
+                               const AttentionParameters<T>& p,
                                int multiprocessors) {
   const double seq = static_cast<double>(a.seq);
   const double width = static_cast<double>(a.head_dim);

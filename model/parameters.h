@@ -27,24 +27,30 @@ struct GemmParameters {
   T peak_TFLOPS{};
   T ramp_k{};
   T wave_weight{};
-  T small_tile_loss{};
+  T tile_edge{};
+  T split_k{};
   T overhead_us{};
   T bandwidth_TBps{};
   T align4_slowdown{};
   T align2_slowdown{};
   T align1_slowdown{};
+  T nn_slowdown{};
+  T nt_slowdown{};
 
   static constexpr auto fields() {
     using G = GemmParameters;
-    return std::array<ParameterField<G, T>, 9>{{
+    return std::array<ParameterField<G, T>, 12>{{
         {{"peak_TFLOPS", 600, 0.5, 5000, "rate of a large product, all multiprocessors busy"},
          &G::peak_TFLOPS},
         {{"ramp_k", 100, 0, 5000, "depth k at which a tile's start and end cost as much as its work"},
          &G::ramp_k},
         {{"wave_weight", 0.5, 0, 1, "0: work spreads evenly; 1: a part wave costs a whole one"},
          &G::wave_weight},
-        {{"small_tile_loss", 0.2, 0, 1, "rate of a tile falls with its area to this power"},
-         &G::small_tile_loss},
+        {{"tile_edge", 30, 0, 256,
+          "rows cols / (rows + cols) of a tile whose factors load as long as it computes"},
+         &G::tile_edge},
+        {{"split_k", 1500, 0, 20000, "depth k that costs as much as cutting a tile along k"},
+         &G::split_k},
         {{"overhead_us", 2, 0, 50, "kernel start and end"}, &G::overhead_us},
         {{"bandwidth_TBps", 3, 0.01, 20, "rate of the factors' and the result's bytes"},
          &G::bandwidth_TBps},
@@ -52,6 +58,9 @@ struct GemmParameters {
          &G::align4_slowdown},
         {{"align2_slowdown", 2.8, 1, 20, "the same for 2 elements"}, &G::align2_slowdown},
         {{"align1_slowdown", 6, 1, 40, "the same for odd dimensions"}, &G::align1_slowdown},
+        {{"nn_slowdown", 1, 1, 20, "slow-down of tiles in layout NN, one factor not along k"},
+         &G::nn_slowdown},
+        {{"nt_slowdown", 1, 1, 20, "the same in layout NT, no factor along k"}, &G::nt_slowdown},
     }};
   }
 };

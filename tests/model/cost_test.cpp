@@ -18,6 +18,8 @@ GemmParameters<double> plain_gemm() {
   p.align4_slowdown = 2;
   p.align2_slowdown = 3;
   p.align1_slowdown = 5;
+  p.nn_slowdown = 1;
+  p.nt_slowdown = 1;
   return p;
 }
 
@@ -35,10 +37,10 @@ TEST_CASE("a product that fills every multiprocessor runs at the peak rate") {
 
 TEST_CASE("a part wave costs a whole one as far as the wave weight says") {
   GemmParameters<double> p = plain_gemm();
-  p.small_tile_loss = 1;  // only the largest tiles are worth taking
+  p.tile_edge = 256;  // only the largest tiles are worth taking
   p.wave_weight = 1;
-  const Gemm whole{192 * 10, 192 * 10, 8192};       // 100 tiles of 192 x 192: one wave
-  const Gemm more{192 * 10, 192 * 10 + 192, 8192};  // 110 tiles: two
+  const Gemm whole{160 * 10, 256 * 10, 8192};       // 100 tiles of 160 x 256: one wave
+  const Gemm more{160 * 10, 256 * 10 + 256, 8192};  // 110 tiles: two
   const double one = us(whole, p);
   CHECK(us(more, p) > 1.2 * one);
   p.wave_weight = 0;
@@ -54,6 +56,18 @@ TEST_CASE("misaligned rows slow the tiles, not the start") {
   CHECK(busy(1279) == Approx(5 * busy(1280)).epsilon(0.01));
 }
 
+TEST_CASE("a layout that the tensor cores cannot read as it stands slows the tiles") {
+  // tf32 products take both factors along k only, so that NT costs a transposition.
+  GemmParameters<double> p = plain_gemm();
+  p.nn_slowdown = 1.1;
+  p.nt_slowdown = 1.6;
+  const auto time = [&](Layout layout) {
+    return us({1280, 1280, 8192, 1, Dtype::tf32, layout}, p);
+  };
+  CHECK(time(Layout::NN) == Approx(1.1 * time(Layout::TN)).epsilon(1e-3));
+  CHECK(time(Layout::NT) == Approx(1.6 * time(Layout::TN)).epsilon(1e-3));
+}
+
 TEST_CASE("alignment looks at the dimensions that run along memory") {
   // TN: rows of k (both factors) and n. NN: k and n. NT: m and n.
   CHECK(alignment({7, 64, 64, 1, Dtype::bf16, Layout::TN}) == 8);
@@ -63,13 +77,40 @@ TEST_CASE("alignment looks at the dimensions that run along memory") {
 }
 
 TEST_CASE("a product of few tiles is split along its depth") {
-  // One tile of 128 x 128 (or smaller ones) with k = 16384: split 8 ways, an eighth of the depth.
+  // One tile of 64 x 64 with k = 16384: in 16 parts, a sixteenth of the depth.
   GemmParameters<double> p = plain_gemm();
-  p.small_tile_loss = 0;
   const double one_tile_us = 2.0 * 64 * 64 * 16384 / 10e12 * 1e6;  // on one multiprocessor
-  CHECK(us({64, 64, 16384}, p) < one_tile_us / 7);
+  CHECK(us({64, 64, 16384}, p) == Approx(one_tile_us / 16).epsilon(0.01));
   // Parts are at least 256 deep: 512 can only be halved.
-  CHECK(us({64, 64, 512}, p) > one_tile_us / 32 / 2.1);
+  CHECK(us({64, 64, 512}, p) == Approx(one_tile_us / 32 / 2).epsilon(0.01));
+  // In four parts each multiprocessor has 4096 + 3000, in eight 2048 + 3000, in sixteen 1024 +
+  // 3000.
+  p.split_k = 3000;
+  CHECK(us({64, 64, 16384}, p) == Approx(one_tile_us * 4024 / 16384).epsilon(0.01));
+  p.split_k = 16000;  // not worth it any more
+  CHECK(us({64, 64, 16384}, p) == Approx(one_tile_us).epsilon(0.01));
+}
+
+TEST_CASE("a tile too small to feed runs below the peak") {
+  // 128 x 128 has a harmonic edge of 64: work and loads take equally long with tile_edge = 64, and
+  // the smooth maximum of two equals is 2^(1/4).
+  GemmParameters<double> p = plain_gemm();
+  p.tile_edge = 64;
+  CHECK(tile_slowdown(Tile{128, 128}, p) == Approx(std::pow(2.0, 0.25)));
+  CHECK(tile_slowdown(Tile{256, 160}, p) < 1.05);
+  CHECK(tile_slowdown(Tile{64, 64}, p) > 2);
+}
+
+TEST_CASE("the tiling taken is the one that leaves fewest multiprocessors idle") {
+  // 100 multiprocessors. 10 x 10 tiles of 224 x 160 fill them; every other tiling has more area.
+  GemmParameters<double> p = plain_gemm();
+  p.wave_weight = 1;
+  p.tile_edge = 100;
+  const Tiling best = best_tiling({2240, 1600, 8192}, p, 100);
+  CHECK(best.tile.rows == 224);
+  CHECK(best.tile.cols == 160);
+  CHECK(best.split == 1);
+  CHECK(best.waves == Approx(1));
 }
 
 TEST_CASE("FLOP and bytes of operators are counted as the papers count them") {
@@ -147,6 +188,9 @@ TEST_CASE("shapes that must not be mixed lie apart in the surface") {
   };
   const auto at = [](const auto& work) { return surface_point(work); };
   CHECK(distance(at(Gemm{4096, 4096, 4096}), at(Gemm{4096, 4095, 4096})) > 10);
+  // A size that fills tiles lies a little apart from one that leaves a row over.
+  CHECK(distance(at(Gemm{4096, 4096, 4096}), at(Gemm{4097, 4096, 4096})) ==
+        Approx(0.8).margin(0.01));
   CHECK(distance(at(Attention{1, 8, 8, 512, 64, true}), at(Attention{1, 8, 8, 512, 64, false})) >
         10);
   CHECK(distance(at(Pass{PassKind::add, 64, 64, Dtype::bf16}),

@@ -48,13 +48,15 @@ void check_derivatives(const Parameters<double>& at, Formula formula) {
 }  // namespace
 
 TEST_CASE("the product's formula differentiates as finite differences do") {
-  GemmParameters<double> p{700, 120, 0.4, 0.15, 2.5, 3.5, 2.7, 2.9, 5.5};
+  GemmParameters<double> p{700, 120, 0.4, 35, 1500, 2.5, 3.5, 2.7, 2.9, 5.5, 1.1, 1.6};
   for (const Gemm& gemm : {Gemm{4096, 4096, 4096},
                            Gemm{8192, 50257, 768},
                            Gemm{128, 768, 4096},
                            Gemm{4096, 100, 1000},
                            Gemm{32, 32, 32},
-                           Gemm{100, 2050, 514}}) {
+                           Gemm{100, 2050, 514},
+                           Gemm{2048, 4096, 4096, 1, Dtype::bf16, Layout::NN},
+                           Gemm{2048, 4096, 4096, 1, Dtype::bf16, Layout::NT}}) {
     INFO(gemm.m << " x " << gemm.n << " x " << gemm.k);
     check_derivatives(p, [&](const auto& q) { return gemm_formula(gemm, q, 132).value; });
   }

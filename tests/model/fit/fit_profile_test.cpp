@@ -57,7 +57,8 @@ std::vector<GemmPoint> gemm_points(const GemmParameters<double>& truth, int sms,
     for (const std::int64_t n : sizes) {
       for (const std::int64_t k : sizes) {
         for (const std::int64_t off : {0, 4, 2, 1}) {
-          const Gemm gemm{m, n - off, k};
+          Gemm gemm{m, n - off, k};
+          gemm.layout = static_cast<Layout>(points.size() % 3);
           points.push_back({gemm, gemm_formula(gemm, truth, sms).value * 1e6 * noise.factor(), 0});
         }
       }
@@ -82,12 +83,13 @@ Measurements pass_measurements(PassKind kind) {
 }  // namespace
 
 TEST_CASE("the fit of products finds the parameters that made the points") {
-  const GemmParameters<double> truth{700, 150, 0.4, 0.15, 3, 3.5, 2.5, 3.0, 5.5};
+  const GemmParameters<double> truth{700, 150, 0.4, 35, 1500, 3, 3.5, 2.5, 3.0, 5.5, 1.1, 1.6};
   const auto points = gemm_points(truth, 132, 0.03);
   const Solution found = solve_gemms(points, class_values<GemmParameters>(), 132);
   CHECK(found.converged);
   CHECK(found.residual_spread == Approx(0.03).epsilon(0.1));
-  check_found(found, truth, 0.1);
+  // With so many tilings to choose from, few shapes leave a part wave that could tell its weight.
+  check_found(found, truth, 0.25);
 }
 
 TEST_CASE("the fit of attention finds the parameters that made the points") {
@@ -144,15 +146,16 @@ TEST_CASE("the fits of passes, copies and collectives find the parameters that m
 
 TEST_CASE("parameters that the points do not determine say so") {
   // Aligned products alone say nothing of misaligned ones.
-  const GemmParameters<double> truth{700, 150, 0.4, 0.15, 3, 3.5, 2.5, 3.0, 5.5};
+  const GemmParameters<double> truth{700, 150, 0.4, 35, 1500, 3, 3.5, 2.5, 3.0, 5.5, 1.1, 1.6};
   std::vector<GemmPoint> aligned;
   for (const GemmPoint& p : gemm_points(truth, 132, 0.01)) {
     if (alignment(p.gemm) == 8) aligned.push_back(p);
   }
   const Solution found = solve_gemms(aligned, class_values<GemmParameters>(), 132);
-  const std::vector<bool> expected{true, true, true, true, true, true, false, false, false};
+  const std::vector<bool> expected{true,  true,  true,  true,  true, true,
+                                   true,  false, false, false, true, true};
   CHECK(found.determined == expected);
-  CHECK(found.values[8] == class_values<GemmParameters>().align1_slowdown);
+  CHECK(found.values[9] == class_values<GemmParameters>().align1_slowdown);
 
   const FittedProfile fitted = [&] {
     Measurements m;
@@ -252,7 +255,7 @@ TEST_CASE("collective sweeps need the name of their link, and a fit needs a poin
   }
   CHECK_THAT(message_of([&] { fit_profile(toy_gpu(), m, {}); }),
              match::ContainsSubstring("--link"));
-  const FittedProfile fitted = fit_profile(toy_gpu(), m, {"wire"});
+  const FittedProfile fitted = fit_profile(toy_gpu(), m, {"wire", {}});
   REQUIRE(fitted.profile.collectives.size() == 1);
   CHECK(fitted.profile.collectives[0].parameters.busbw_GBps == Approx(100).epsilon(0.02));
 }
