@@ -62,7 +62,7 @@ constexpr std::array<NetworkFacts, 7> networks{{
     {0.92, 8, 20},   // InfiniBand
     {0.9, 9, 20},    // RoCE
     {0.85, 28, 60},  // EFA
-    {0.75, 25, 60},  // TCP
+    {0.9, 25, 60},   // TCP
     {0.7, 15, 40},   // Omni-Path
     {0.95, 60, 40},  // Slingshot
 }};

@@ -65,7 +65,7 @@ struct Matrix {
 };
 
 [[noreturn]] void fail(const Matrix& m, std::size_t line, const std::string& what) {
-  throw UserError(locate(m.file, {static_cast<std::uint32_t>(line), 0}, what));
+  throw UserError(locate(m.file, {static_cast<std::uint32_t>(line), 1}, what));
 }
 
 // The header: GPU0 GPU1 ... in that order, then adapters and affinities. Rows begin with GPUi too,
