@@ -88,7 +88,8 @@ TEST_CASE("One GPU communicates with nobody and is its own yardstick") {
 
 TEST_CASE("The causes in the JSON add up to the step") {
   for (const PredictReport& report : examples()) {
-    for (const json& p : json::parse(predict_json(report))["points"]) {
+    const json document = json::parse(predict_json(report));
+    for (const json& p : document["points"]) {
       double sum = 0;
       for (const json& part : p["attribution_s"]) sum += part.get<double>();
       CHECK(sum == Approx(p["step_time_s"].get<double>()).epsilon(1e-9));
