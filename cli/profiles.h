@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "model/io/builtin.h"
 #include "model/io/profile_file.h"
 
 namespace stepsight {
@@ -14,6 +15,14 @@ class Profiles {
     const auto known = profiles_.find(name);
     if (known != profiles_.end()) return known->second;
     return profiles_.emplace(name, read_profile(name)).first->second;
+  }
+
+  // Null for a card that has neither a profile nor vendor's figures.
+  const GpuProfile* find(const std::string& name) {
+    const bool known = profiles_.contains(name) ||
+                       find_named_file_if_any("profiles", name, ".toml").has_value() ||
+                       find_named_file_if_any("gpus", name, ".toml").has_value();
+    return known ? &get(name) : nullptr;
   }
 
  private:

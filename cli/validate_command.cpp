@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/profiles.h"
 #include "model/errors.h"
 #include "model/io/builtin.h"
 #include "model/io/link_file.h"
@@ -26,25 +27,6 @@ struct ValidateFlags {
   double max_mape = 0;
   bool json = false;
   bool rows = false;
-};
-
-// Profiles by name, each read once; nothing for a card without one.
-class Profiles {
- public:
-  const GpuProfile* find(const std::string& name) {
-    const auto known = profiles_.find(name);
-    if (known != profiles_.end()) return known->second ? &*known->second : nullptr;
-    std::optional<GpuProfile> profile;
-    if (find_named_file_if_any("profiles", name, ".toml") ||
-        find_named_file_if_any("gpus", name, ".toml")) {
-      profile = read_profile(name);
-    }
-    auto& kept = profiles_[name] = std::move(profile);
-    return kept ? &*kept : nullptr;
-  }
-
- private:
-  std::map<std::string, std::optional<GpuProfile>> profiles_;
 };
 
 // Links by name, each looked up once.

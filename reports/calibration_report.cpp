@@ -19,11 +19,6 @@ double pcie_GBps(std::int64_t generation, std::int64_t width) {
   return per_lane[generation] * static_cast<double>(width);
 }
 
-double copy_TBps(const GpuProfile& profile) {
-  const Pass large{PassKind::copy, 1, std::int64_t{1} << 29, Dtype::bf16};
-  return bytes(large).value / cost(large, profile).time.value / 1e12;
-}
-
 bool measured(const GpuProfile& profile, const std::string& name) {
   return std::ranges::any_of(profile.records, [&](const ParameterRecord& r) {
     return r.name == name && r.points > 0;

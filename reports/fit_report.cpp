@@ -6,6 +6,27 @@
 
 namespace stepsight {
 
+double copy_TBps(const GpuProfile& profile) {
+  const Pass large{PassKind::copy, 1, std::int64_t{1} << 29, Dtype::bf16};
+  return bytes(large).value / cost(large, profile).time.value / 1e12;
+}
+
+TextTable quality_table(std::span<const FitQuality> quality) {
+  TextTable table;
+  table.columns = {
+      {"group", Align::left}, {"fitted"}, {"formula"}, {"held out"}, {"median"}, {"p90"}};
+  for (const FitQuality& q : quality) {
+    const bool any = q.held_out_points > 0;
+    table.rows.push_back({q.group,
+                          format_count(q.fitted_points),
+                          format_percent(q.fitted_median_error),
+                          format_count(q.held_out_points),
+                          any ? format_percent(q.held_out_median_error) : "-",
+                          any ? format_percent(q.held_out_p90_error) : "-"});
+  }
+  return table;
+}
+
 std::string fit_report_text(const GpuProfile& profile, const Measurements& measurements) {
   std::string out = fmt::format("{} ({})\n", profile.title, profile.name);
   const auto& bf16 = profile.gemm[static_cast<std::size_t>(Dtype::bf16)];
@@ -20,25 +41,12 @@ std::string fit_report_text(const GpuProfile& profile, const Measurements& measu
   out += fmt::format("  bf16 products  {:.0f} TFLOP/s{}\n",
                      bf16.peak_TFLOPS,
                      of_vendor(bf16.peak_TFLOPS, vendor, "TFLOP/s"));
-  const Pass large{PassKind::copy, 1, std::int64_t{1} << 29, Dtype::bf16};
-  const double copy = bytes(large).value / cost(large, profile).time.value / 1e12;
+  const double copy = copy_TBps(profile);
   out += fmt::format("  memory copy    {:.2f} TB/s{}, read plus written\n\n",
                      copy,
                      of_vendor(copy, profile.hbm_TBps, "TB/s"));
 
-  TextTable table;
-  table.columns = {
-      {"group", Align::left}, {"fitted"}, {"formula"}, {"held out"}, {"median"}, {"p90"}};
-  for (const FitQuality& q : profile.quality) {
-    const bool any = q.held_out_points > 0;
-    table.rows.push_back({q.group,
-                          format_count(q.fitted_points),
-                          format_percent(q.fitted_median_error),
-                          format_count(q.held_out_points),
-                          any ? format_percent(q.held_out_median_error) : "-",
-                          any ? format_percent(q.held_out_p90_error) : "-"});
-  }
-  out += table.text();
+  out += quality_table(profile.quality).text();
   out +=
       "\nformula: median error of the formula alone on the points it was fitted to.\n"
       "median, p90: error of formula and measured points on shapes that were held out (products: "

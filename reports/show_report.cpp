@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/transformer.h"
+#include "reports/fit_report.h"
 #include "reports/text_table.h"
 
 namespace stepsight {
@@ -202,18 +203,7 @@ std::string profile_report_text(const GpuProfile& profile) {
   std::string out =
       fmt::format("{} ({}): {}\n\n", profile.title, profile.name, kind_of_profile(profile));
   out += parameters_text(profile.records);
-  TextTable fit;
-  fit.columns = {
-      {"group", Align::left}, {"fitted"}, {"formula"}, {"held out"}, {"median"}, {"p90"}};
-  for (const FitQuality& q : profile.quality) {
-    const bool any = q.held_out_points > 0;
-    fit.rows.push_back({q.group,
-                        format_count(q.fitted_points),
-                        format_percent(q.fitted_median_error),
-                        format_count(q.held_out_points),
-                        any ? format_percent(q.held_out_median_error) : "-",
-                        any ? format_percent(q.held_out_p90_error) : "-"});
-  }
+  const TextTable fit = quality_table(profile.quality);
   if (fit.rows.empty()) return out;
   return out + "\n" + fit.text() +
          "\nfitted: points, and the formula's median error on them. held out: points the\n"
