@@ -388,7 +388,7 @@ CollectiveParameters<double> class_parameters(const LinkClass& link, const Colle
   return p;
 }
 
-double wire_busbw_GBps(const LinkClass& link, const CollectiveGroup& group) {
+double wire_busbw(const LinkClass& link, const CollectiveGroup& group) {
   check(link, group);
   const auto generation = at(link.nvlink_generation);
   const double n = static_cast<double>(group.ranks) / static_cast<double>(group.nodes);

@@ -63,7 +63,8 @@ struct LinkName {
 };
 LinkName split_limit(std::string_view name);
 
-// NVLinks of a GPU at its switch or mesh, or of a pair with its bridge, where the name does not say.
+// NVLinks of a GPU at its switch or mesh, or of a pair with its bridge, where the name does not
+// say.
 int usual_nvlinks(const LinkClass& link);
 
 // Where a card sits: equal numbers mean the same socket, host bridge or PCIe switch.
@@ -105,6 +106,6 @@ CollectiveParameters<double> class_parameters(const LinkClass& link, const Colle
 
 // Bytes a second of bus bandwidth that the wires themselves allow, with no loss at all: the bound
 // for every prediction.
-double wire_busbw_GBps(const LinkClass& link, const CollectiveGroup& group);
+double wire_busbw(const LinkClass& link, const CollectiveGroup& group);
 
 }  // namespace stepsight

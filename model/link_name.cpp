@@ -33,7 +33,7 @@ std::vector<std::string_view> words_of(std::string_view name) {
   while (true) {
     const std::size_t end = name.find('-');
     words.push_back(name.substr(0, end));
-    if (end == name.npos) return words;
+    if (end == std::string_view::npos) return words;
     name.remove_prefix(end + 1);
   }
 }
@@ -88,8 +88,9 @@ bool read_adapters(std::string_view word, Fabric& fabric) {
   if (!word.ends_with('G')) return false;
   word.remove_suffix(1);
   const std::size_t by = word.find('x');
-  const auto count = by == word.npos ? std::optional<double>(1) : whole_number(word.substr(0, by));
-  const auto rate = whole_number(by == word.npos ? word : word.substr(by + 1));
+  const auto count =
+      by == std::string_view::npos ? std::optional<double>(1) : whole_number(word.substr(0, by));
+  const auto rate = whole_number(by == std::string_view::npos ? word : word.substr(by + 1));
   if (!count || !rate) return false;
   fabric.nics = *count;
   fabric.nic_GBps = *rate / 8;
@@ -155,7 +156,7 @@ bool read_machine(std::string_view name, LinkClass& link) {
 
 LinkName split_limit(std::string_view name) {
   const std::size_t at = name.rfind('@');
-  if (at == name.npos) return {std::string(name), 0};
+  if (at == std::string_view::npos) return {std::string(name), 0};
   std::string_view limit = name.substr(at + 1);
   if (limit.ends_with("GBps")) limit.remove_suffix(4);
   return {std::string(name.substr(0, at)), whole_number(limit).value_or(0)};
@@ -168,7 +169,7 @@ std::optional<LinkClass> parse_link_class(std::string_view full_name) {
   LinkClass link;
   link.busbw_GBps = split.busbw_GBps;
   const std::size_t plus = name.find('+');
-  if (plus != name.npos) {
+  if (plus != std::string_view::npos) {
     const bool read = read_machine(name.substr(0, plus), link) &&
                       read_network(name.substr(plus + 1), link.fabric);
     return read ? std::optional(link) : std::nullopt;

@@ -48,7 +48,7 @@ std::string without_ansi(std::string_view text) {
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view blanks = " \t\r\n";
   const std::size_t first = text.find_first_not_of(blanks);
-  if (first == text.npos) return {};
+  if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
@@ -62,11 +62,11 @@ std::string_view without_prefix(std::string_view line) {
     }
     const std::string_view first = line.substr(0, line.find_first_of(" \t"));
     const bool launcher = first.size() > 1 && first.ends_with(':');
-    const bool mpirun = first.starts_with('[') && first.find("]<std") != first.npos;
+    const bool mpirun = first.starts_with('[') && first.find("]<std") != std::string_view::npos;
     const bool stamp = first.size() >= 20 && first[4] == '-' && first[10] == 'T';
     if (mpirun) {
       const std::size_t colon = line.find(':');
-      if (colon == line.npos) break;
+      if (colon == std::string_view::npos) break;
       line = trimmed(line.substr(colon + 1));
     } else if ((launcher && first.size() < line.size()) || stamp) {
       line = trimmed(line.substr(first.size()));
@@ -92,7 +92,7 @@ std::vector<std::string_view> tokens_of(std::string_view line) {
   std::vector<std::string_view> out;
   constexpr std::string_view blanks = " \t\r\n";
   std::size_t begin = line.find_first_not_of(blanks);
-  while (begin != line.npos) {
+  while (begin != std::string_view::npos) {
     const std::size_t end = std::min(line.find_first_of(blanks, begin), line.size());
     out.push_back(line.substr(begin, end - begin));
     begin = line.find_first_not_of(blanks, end);

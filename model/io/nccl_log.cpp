@@ -1,6 +1,7 @@
 #include "model/io/nccl_log.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -9,6 +10,7 @@
 
 #include "model/errors.h"
 #include "model/io/log_text.h"
+#include "model/io/p2p_log.h"
 #include "model/io/table.h"
 
 namespace stepsight {
@@ -17,14 +19,14 @@ namespace {
 
 using Tokens = std::vector<std::string_view>;
 
-constexpr std::string_view floating_types[] = {
+constexpr std::array<std::string_view, 8> floating_types{
     "float", "half", "bfloat16", "double", "fp8_e4m3", "fp8_e5m2", "f8e4m3", "f8e5m2"};
-constexpr std::string_view integer_types[] = {
+constexpr std::array<std::string_view, 6> integer_types{
     "int8", "uint8", "int32", "uint32", "int64", "uint64"};
-constexpr std::string_view reductions[] = {
+constexpr std::array<std::string_view, 8> reductions{
     "sum", "prod", "max", "min", "avg", "all", "none", "mulsum"};
 // Tests of the suite that are no collective of ours; named so that the message can be.
-constexpr std::string_view other_tests[] = {
+constexpr std::array<std::string_view, 6> other_tests{
     "broadcast", "reduce", "gather", "scatter", "sendrecv", "hypercube"};
 
 bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
@@ -77,7 +79,8 @@ struct Reader {
 
 // "all_reduce_perf", "all_reduce", "/opt/nccl-tests/build/alltoall_perf".
 void note_test_name(Reader& r, std::string_view word) {
-  if (const std::size_t slash = word.rfind('/'); slash != word.npos) word = word.substr(slash + 1);
+  if (const std::size_t slash = word.rfind('/'); slash != std::string_view::npos)
+    word = word.substr(slash + 1);
   const bool is_perf = word.ends_with("_perf");
   if (is_perf) word.remove_suffix(5);
   if (const auto kind = parse_collective(word)) {
@@ -114,7 +117,8 @@ void note_transport(Reader& r, const Tokens& t) {
     std::string way(t[i + 1]);
     // NET/IB/3/GDRDMA: the adapter's number is not the kind of way.
     std::erase_if(way, [](char c) { return c >= '0' && c <= '9'; });
-    if (const std::size_t twice = way.find("//"); twice != way.npos) way.erase(twice, 1);
+    if (const std::size_t twice = way.find("//"); twice != std::string_view::npos)
+      way.erase(twice, 1);
     while (way.ends_with('/')) way.pop_back();
     if (r.transports.size() < 16) r.transports.insert(way);
   }
@@ -207,7 +211,9 @@ std::optional<CollectiveKind> kind_from_rows(const Reader& r) {
 std::optional<CollectiveKind> kind_from_name(const std::string& file) {
   const std::string name = std::filesystem::path(file).filename().string();
   for (const CollectiveInfo& row : collectives) {
-    if (name.find(row.name) != name.npos || name.find(row.file_name) != name.npos) return row.kind;
+    if (name.find(row.name) != std::string_view::npos ||
+        name.find(row.file_name) != std::string_view::npos)
+      return row.kind;
   }
   return std::nullopt;
 }
@@ -293,7 +299,43 @@ void read_bench_row(Reader& r, std::string_view line) {
 }
 
 bool is_bench_table(std::string_view text) {
-  return text.find("| payload |") != text.npos || text.find("payload |") != text.npos;
+  return text.find("| payload |") != std::string_view::npos ||
+         text.find("payload |") != std::string_view::npos;
+}
+
+// "args" of the JSON: the command line, as one text or word by word.
+void note_arguments(Reader& r, const Value* args) {
+  if (args == nullptr) return;
+  if (const auto* line = std::get_if<std::string>(&args->data)) {
+    for (const std::string_view word : tokens_of(*line)) note_test_name(r, word);
+    return;
+  }
+  const auto* words = std::get_if<Array>(&args->data);
+  if (words == nullptr) return;
+  for (const Value& word : *words) {
+    if (const auto* text = std::get_if<std::string>(&word.data)) note_test_name(r, *text);
+  }
+}
+
+void read_json_result(Reader& r, Table& row) {
+  const double bytes = row.require_number("size", 0, 1e15);
+  const std::string type = row.optional_string("type").value_or("float");
+  Table out = row.sub_table("out_of_place");
+  if (!out.present()) out = row.sub_table("in_place");
+  const double us = out.require_number("time", 0, 1e12);
+  const double busbw = out.require_number("bus_bw", 0, 1e6);
+  const double algbw = out.require_number("alg_bw", 0, 1e6);
+  if (is_one_of(type, integer_types)) {
+    ++r.integer_rows;
+    return;
+  }
+  if (bytes <= 0 || us <= 0) return;
+  if (busbw <= 0) ++r.zero_busbw;
+  if (algbw >= 1 && busbw > 0) {
+    r.factor_sum += busbw / algbw;
+    ++r.factors;
+  }
+  r.log.rows.push_back({bytes, us, busbw});
 }
 
 // The JSON that -J writes.
@@ -302,40 +344,13 @@ CollectiveLog read_json_log(const std::string& file, std::string_view text) {
   ErrorList errors(file);
   Table table(root, errors);
   Reader r(file);
-  const Value* args = table.value("args");
-  if (args != nullptr) {
-    if (const auto* line = std::get_if<std::string>(&args->data)) {
-      for (const std::string_view word : tokens_of(*line)) note_test_name(r, word);
-    } else if (const auto* words = std::get_if<Array>(&args->data)) {
-      for (const Value& word : *words) {
-        if (const auto* w = std::get_if<std::string>(&word.data)) note_test_name(r, *w);
-      }
-    }
-  }
+  note_arguments(r, table.value("args"));
   for (Table& device : table.array_of_tables("devices")) {
     r.ranks_listed = std::max(r.ranks_listed, device.require_int("rank", 0, 10000000) + 1);
     if (const auto host = device.optional_string("hostname")) r.hosts.insert(*host);
     if (const auto name = device.optional_string("device_info")) r.log.gpu = *name;
   }
-  for (Table& row : table.array_of_tables("results")) {
-    const double bytes = row.require_number("size", 0, 1e15);
-    const std::string type = row.optional_string("type").value_or("float");
-    Table out = row.sub_table("out_of_place");
-    if (!out.present()) out = row.sub_table("in_place");
-    const double us = out.require_number("time", 0, 1e12);
-    const double busbw = out.require_number("bus_bw", 0, 1e6);
-    const double algbw = out.require_number("alg_bw", 0, 1e6);
-    if (is_one_of(type, integer_types)) {
-      ++r.integer_rows;
-    } else if (bytes > 0 && us > 0) {
-      if (busbw <= 0) ++r.zero_busbw;
-      if (algbw >= 1 && busbw > 0) {
-        r.factor_sum += busbw / algbw;
-        ++r.factors;
-      }
-      r.log.rows.push_back({bytes, us, busbw});
-    }
-  }
+  for (Table& row : table.array_of_tables("results")) read_json_result(r, row);
   errors.throw_if_any();
   return settled(r);
 }
@@ -343,8 +358,9 @@ CollectiveLog read_json_log(const std::string& file, std::string_view text) {
 }  // namespace
 
 bool looks_like_collective_log(std::string_view text) {
+  if (looks_like_p2p_log(text)) return true;
   for (const std::string_view mark : {"busbw", "bus_bw", "nccl-tests", "_perf", "NCCL INFO"}) {
-    if (text.find(mark) != text.npos) return true;
+    if (text.find(mark) != std::string_view::npos) return true;
   }
   // A header may be missing altogether: rows are size, count, type. The first lines tell.
   constexpr std::size_t enough = 65536;
@@ -360,7 +376,8 @@ bool looks_like_collective_log(std::string_view text) {
 
 CollectiveLog read_collective_log(const std::string& file, std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first != text.npos && text[first] == '{') return read_json_log(file, text);
+  if (first != std::string_view::npos && text[first] == '{') return read_json_log(file, text);
+  if (looks_like_p2p_log(text)) return read_p2p_log(file, text);
   const std::string plain = without_ansi(text);
   Reader r(file);
   const bool bench = is_bench_table(plain);
@@ -383,7 +400,8 @@ void add_collective_log(const std::string& file,
   for (const CollectiveLogRow& row : log.rows) {
     into.collectives.push_back({log.kind, log.ranks, row.bytes, row.time_us, source});
   }
-  for (const std::string& what : log.skipped) into.skipped.push_back(file + ": " + what);
+  for (const std::string& what : log.skipped)
+    into.skipped.push_back(std::string(file).append(": ").append(what));
 }
 
 }  // namespace stepsight

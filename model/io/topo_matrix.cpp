@@ -1,6 +1,7 @@
 #include "model/io/topo_matrix.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <numeric>
 #include <optional>
@@ -27,16 +28,16 @@ struct Cell {
 };
 
 std::optional<Cell> parse_cell(std::string_view word) {
-  constexpr std::pair<std::string_view, Near> words[] = {
-      {"X", Near::self},
-      {"PIX", Near::pix},
-      {"PSB", Near::pix},  // a dual-GPU board's own switch
-      {"PXB", Near::pxb},
-      {"PHB", Near::phb},
-      {"NODE", Near::node},
-      {"SOC", Near::sys},
-      {"SYS", Near::sys},
-      {"PXN", Near::sys}};
+  constexpr std::array<std::pair<std::string_view, Near>, 9> words{
+      {{"X", Near::self},
+       {"PIX", Near::pix},
+       {"PSB", Near::pix},  // a dual-GPU board's own switch
+       {"PXB", Near::pxb},
+       {"PHB", Near::phb},
+       {"NODE", Near::node},
+       {"SOC", Near::sys},
+       {"SYS", Near::sys},
+       {"PXN", Near::sys}}};
   for (const auto& [known, near] : words) {
     if (known == word) return Cell{near, 0};
   }

@@ -118,10 +118,10 @@ TEST_CASE("bus bandwidth stays below what the wires carry") {
       for (const std::int64_t ranks : {2, 4, 8}) {
         INFO(name << " " << kind.name << " " << ranks);
         const CollectiveGroup inside{kind.kind, ranks, 1};
-        CHECK(class_parameters(l, inside).busbw_GBps <= wire_busbw_GBps(l, inside));
+        CHECK(class_parameters(l, inside).busbw_GBps <= wire_busbw(l, inside));
         if (l.fabric.kind == NetworkKind::none) continue;
         const CollectiveGroup across{kind.kind, 8 * ranks, ranks};
-        CHECK(class_parameters(l, across).busbw_GBps <= wire_busbw_GBps(l, across));
+        CHECK(class_parameters(l, across).busbw_GBps <= wire_busbw(l, across));
       }
     }
   }
