@@ -2,7 +2,8 @@
 """Measure the operators that PyTorch launches in a training step, on the GPU alone and on the host.
 
 GPU points: each operator is captured in a CUDA graph that runs it over several sets of inputs, and
-the graph is replayed; so the host's issue time is not in the figure. `resident` points run on one
+the graph is replayed; so the host's issue time is not in the figure. The backward of attention is
+captured apart from the forward that saved its inputs. `resident` points run on one
 set of inputs again and again (what a consumer right behind its producer sees), the others rotate
 through enough sets to exceed the L2 cache several times.
 Host points: wall time that Python and the framework need to issue the forward pass, the backward
@@ -29,6 +30,10 @@ except ImportError:
     sys.exit(2)
 
 L2_BYTES = 0
+STREAM = None
+# Pause after work at the card's highest power, in times of its length: an H200 lowers its clock when
+# products or attention follow each other without.
+REST = 1.5
 POINTS = []
 ARGS = None
 STARTED = time.time()
@@ -50,36 +55,51 @@ def add_point(op, samples_us, **shape):
                    "q3_us": round(q3, 4), "samples": len(samples_us)})
 
 
-def replay_times(make, run, bytes_of_set, resident):
-    """Times in us of one run(make()) inside a captured graph; [] when it does not fit in memory."""
+def replay_times(make, run, bytes_of_set, resident, prepare=None, rest=0.0):
+    """Times in us of one run(make()) inside a captured graph; [] when it does not fit in memory.
+
+    prepare(make()), where given, is captured in a graph of its own and replayed once, and run works on
+    what it returns: for the backward of a forward that is not to be in the figure. rest: pause after
+    each replay, in times of its length, for what draws more power than the card may for long."""
+    global STREAM
     free, _ = torch.cuda.mem_get_info()
     sets = 1 if resident else max(1, min(64, int(4 * L2_BYTES / max(bytes_of_set, 1)) + 1))
     if bytes_of_set * sets * 1.5 > free:
         return []
-    inputs = [make() for _ in range(sets)]
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        for _ in range(2):
-            run(inputs[0])
-    torch.cuda.current_stream().wait_stream(stream)
-    torch.cuda.synchronize()
+    # One stream for everything: autograd runs a backward on the stream of its forward, and a capture
+    # admits no other.
+    STREAM = STREAM or torch.cuda.Stream()
+    STREAM.wait_stream(torch.cuda.current_stream())
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    begin.record(); run(inputs[0]); end.record(); torch.cuda.synchronize()
-    once_us = max(begin.elapsed_time(end) * 1e3, 2.0)
-    runs = max(sets, min(64, int(400 / once_us)), 3)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for i in range(runs):
-            run(inputs[i % sets])
-    graph.replay()
-    torch.cuda.synchronize()
-    samples = []
-    deadline = time.time() + ARGS.seconds_a_point
-    while len(samples) < 5 or (len(samples) < 25 and time.time() < deadline):
-        begin.record(); graph.replay(); end.record(); torch.cuda.synchronize()
-        samples.append(begin.elapsed_time(end) * 1e3 / runs)
-    del graph, inputs
+    with torch.cuda.stream(STREAM):
+        inputs = [make() for _ in range(sets)]
+        warm = prepare(inputs[0]) if prepare else inputs[0]
+        for _ in range(2):
+            run(warm)
+        torch.cuda.synchronize()
+        begin.record(); run(warm); end.record(); torch.cuda.synchronize()
+        del warm
+        once_us = max(begin.elapsed_time(end) * 1e3, 2.0)
+        runs = max(sets, min(64, int(400 / once_us)), 3)
+        first, graph, pool = None, torch.cuda.CUDAGraph(), None
+        if prepare:
+            first = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(first, stream=STREAM):
+                inputs = [prepare(t) for t in inputs]
+            first.replay()
+            pool = first.pool()
+        with torch.cuda.graph(graph, pool=pool, stream=STREAM):
+            for i in range(runs):
+                run(inputs[i % sets])
+        graph.replay()
+        torch.cuda.synchronize()
+        samples = []
+        deadline = time.time() + ARGS.seconds_a_point
+        while len(samples) < 5 or (len(samples) < 25 and time.time() < deadline):
+            begin.record(); graph.replay(); end.record(); torch.cuda.synchronize()
+            samples.append(begin.elapsed_time(end) * 1e3 / runs)
+            time.sleep(rest * begin.elapsed_time(end) * 1e-3)
+        del graph, first, inputs
     return samples
 
 
@@ -244,21 +264,26 @@ def attention_points(shapes):
         kv = lambda: torch.randn(batch, seq, kv_heads, head_dim, device="cuda", dtype=torch.bfloat16).transpose(1, 2).requires_grad_()
         call = lambda t: F.scaled_dot_product_attention(t[0], t[1], t[2], is_causal=causal, enable_gqa=kv_heads != heads,
                                                         dropout_p=0.1 if dropout else 0.0)
-        both = lambda t: torch.autograd.grad(call(t), t[:3], t[3])
+        gradients = lambda t: torch.autograd.grad(t[0], t[1], t[2], retain_graph=True)
         make = lambda: (q(), kv(), kv(), torch.randn(batch, seq, heads, head_dim, device="cuda", dtype=torch.bfloat16).transpose(1, 2))
+        saved = lambda t: (call(t), t[:3], t[3])
         size = 2 * batch * seq * head_dim * (3 * heads + 2 * kv_heads)
         shape = {"batch": batch, "heads": heads, "kv_heads": kv_heads, "seq": seq, "head_dim": head_dim, "causal": causal, "dropout": dropout, "dtype": "bfloat16"}
         try:
-            forward = replay_times(make, call, size, False)
-            whole = replay_times(make, both, 2 * size, False)
+            forward = replay_times(make, call, size, False, rest=REST)
+            if forward:
+                add_point("attention", forward, **shape)
+            try:
+                backward = replay_times(make, gradients, 2 * size, False, prepare=saved, rest=REST)
+            except RuntimeError:  # no capture of this kernel: the profiler's durations, without gaps
+                torch.cuda.synchronize()
+                t = saved(make())
+                backward = kernel_time(lambda: gradients(t))
+            if backward:
+                add_point("attention_backward", backward, **shape)
         except Exception as error:  # one operator that this version lacks must not cost the others
             torch.cuda.synchronize()
             print(f"framework_operators: attention {shape}: {str(error).splitlines()[0]}", file=sys.stderr)
-            continue
-        if forward and whole:
-            add_point("attention", forward, **shape)
-            base = statistics.median(forward)
-            add_point("attention_backward", [max(s - base, 0.1) for s in whole], **shape)
         torch.cuda.empty_cache()
 
 
@@ -328,7 +353,7 @@ def convolution_points(shapes):
         backward = lambda mask: torch.ops.aten.convolution_backward(g, x, w, None, [stride] * 2, [pad] * 2, [1, 1], False, [0, 0], 1, mask)
         for op, run in (("conv", lambda _: F.conv2d(x, w, stride=stride, padding=pad)),
                         ("conv_dgrad", lambda _: backward([True, False, False])), ("conv_wgrad", lambda _: backward([False, True, False]))):
-            samples = replay_times(lambda: (), run, 0, True)
+            samples = replay_times(lambda: (), run, 0, True, rest=REST)
             if samples:
                 add_point(op, samples, **shape)
 
@@ -345,7 +370,7 @@ def matmul_points(shapes):
                 make, run = lambda: (randn(m, k), randn(k, n)), lambda t: torch.mm(t[0], t[1])
             else:
                 make, run = lambda: (randn(k, m), randn(k, n)), lambda t: torch.mm(t[0].t(), t[1])
-            samples = replay_times(make, run, 2 * (m * k + n * k + m * n), False)
+            samples = replay_times(make, run, 2 * (m * k + n * k + m * n), False, rest=REST)
             if samples:
                 add_point("gemm", samples, m=m, n=n, k=k, layout=layout, dtype="bf16")
             torch.cuda.empty_cache()
