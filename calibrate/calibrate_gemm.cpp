@@ -18,7 +18,7 @@ constexpr Tool tool{
     .name = "calibrate_gemm",
     .summary = "times matrix products of many shapes, layouts and formats through cuBLASLt",
     .example = "calibrate_gemm --quick -o h200_gemm.json",
-    .quick_budget_s = 20,
+    .quick_budget_s = 30,
     .full_budget_s = 150,
     .extras = {},
 };

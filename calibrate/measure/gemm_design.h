@@ -35,9 +35,10 @@ std::int64_t left_bytes(const GemmShape& shape);
 std::int64_t right_bytes(const GemmShape& shape);
 std::int64_t output_bytes(const GemmShape& shape);
 
-// About 250 shapes (quick) or 1500 (full), each once, in an order in which every prefix holds all
-// kinds and number formats in proportion: a run that is cut short is still informative. Six parts
-// of ten are bf16, the other formats get one each. The same list every time, on every machine.
+// About 350 shapes (quick) or 1400 (full), each once, in an order in which every prefix holds all
+// kinds and number formats in proportion: a run that is cut short is still informative. Seven parts
+// of ten are bf16, the other formats share the rest. The same list every time, on every machine.
+// On an H200 a shape takes about 0.09 s, pauses and all: 30 s and 130 s.
 std::vector<GemmShape> gemm_design(bool full);
 
 }  // namespace stepsight::calibrate
