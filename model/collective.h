@@ -14,7 +14,13 @@
 
 namespace stepsight {
 
-enum class CollectiveKind : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all };
+enum class CollectiveKind : std::uint8_t {
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  all_to_all,
+  send_recv,  // every rank to its neighbour
+};
 
 // busbw = algbw x factor(n), as nccl-tests defines them (its doc/PERFORMANCE.md): the bytes that each
 // rank must send for each byte of the message, so that busbw compares with the link's rate.
@@ -23,14 +29,15 @@ struct CollectiveInfo {
   CollectiveKind kind;
   std::string_view name;       // also in profiles and on the command line
   std::string_view file_name;  // as sweeps write it
-  double passes;               // factor = passes (n - 1) / n
+  double passes;               // factor = passes (n - 1) / n; 0: the factor is 1
 };
 
-inline constexpr std::array<CollectiveInfo, 4> collectives{{
+inline constexpr std::array<CollectiveInfo, 5> collectives{{
     {CollectiveKind::all_reduce, "all_reduce", "all_reduce", 2},
     {CollectiveKind::all_gather, "all_gather", "all_gather", 1},
     {CollectiveKind::reduce_scatter, "reduce_scatter", "reduce_scatter", 1},
     {CollectiveKind::all_to_all, "all_to_all", "alltoall", 1},
+    {CollectiveKind::send_recv, "send_recv", "sendrecv", 0},
 }};
 
 constexpr const CollectiveInfo& info(CollectiveKind kind) {
@@ -47,6 +54,7 @@ constexpr std::optional<CollectiveKind> parse_collective(std::string_view name) 
 // Bytes a rank sends for each byte of the message: 2 (n - 1) / n for a ring all-reduce, 0 for n = 1.
 constexpr double traffic_factor(CollectiveKind kind, std::int64_t ranks) {
   if (ranks <= 1) return 0;
+  if (info(kind).passes == 0) return 1;
   const auto n = static_cast<double>(ranks);
   return info(kind).passes * (n - 1) / n;
 }

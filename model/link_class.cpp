@@ -211,6 +211,10 @@ double gather_share(std::int64_t gpus) {
   return 0.97 * few_ranks(0.6, gpus) / few_ranks(0.33, gpus);
 }
 
+bool is_gather(CollectiveKind kind) {
+  return kind != CollectiveKind::all_reduce && kind != CollectiveKind::send_recv;
+}
+
 struct MachineRates {
   double ring_GBps = 0;
   double nvls_GBps = 0;   // bus bandwidth of an all-reduce with in-switch sums; 0 without
@@ -257,23 +261,25 @@ MachineRates machine_rates(const LinkClass& link, std::int64_t gpus) {
   return out;
 }
 
-// GB/s of a machine's adapters together, for groups that have `gpus` GPUs on it: adapters belong to
-// GPUs, and those of idle GPUs are not used.
-double network_GBps(const LinkClass& link, std::int64_t gpus, std::int64_t nodes, bool wire) {
+// GB/s that a group has of a machine's adapters, with `gpus` GPUs on it: adapters belong to GPUs, those
+// of idle GPUs are not used, and groups that talk at the same time share them evenly.
+double network_GBps(const LinkClass& link, const CollectiveGroup& group, bool wire) {
   const Fabric& f = link.fabric;
+  const std::int64_t gpus = std::max<std::int64_t>(1, group.ranks / group.nodes);
   const double in_use =
       std::min(1.0,
                static_cast<double>(gpus) / static_cast<double>(std::min<std::int64_t>(
                                                link.domain, std::max<std::int64_t>(gpus, 8))));
   double nics = std::min(f.nics, std::max(1.0, std::ceil(f.nics * in_use)));
   if (link.domain > 8 && !wire) nics = std::min(nics, rack_adapters);
+  nics = std::min(nics, f.nics / static_cast<double>(group.sharing));
   double rate = nics * f.nic_GBps;
   if (wire) return rate;
   const NetworkFacts& facts = networks[static_cast<std::size_t>(f.kind)];
   rate *= facts.share;
   if (f.kind == NetworkKind::tcp) rate = std::min(rate, nics * tcp_limit_GBps);
   if (!f.gpudirect && f.kind != NetworkKind::tcp) rate *= no_gpudirect_share;
-  if (nodes > f.leaf_machines) rate /= f.oversubscription;
+  if (group.nodes > f.leaf_machines) rate /= f.oversubscription;
   return rate;
 }
 
@@ -306,6 +312,8 @@ double hops_of(CollectiveKind kind, double ranks) {
       return ranks - 1;
     case CollectiveKind::all_to_all:
       return std::sqrt(ranks);
+    case CollectiveKind::send_recv:
+      return 1;
   }
   return 0;
 }
@@ -369,7 +377,7 @@ CollectiveParameters<double> class_parameters(const LinkClass& link, const Colle
       inside_ranks > 1 ? machine_rates(link, inside_ranks) : MachineRates{1e9, 0, 1e9, 0};
   double busbw = group.kind == CollectiveKind::all_to_all ? inside.pairs_GBps : inside.ring_GBps;
   if (group.kind == CollectiveKind::all_reduce) busbw = std::max(busbw, inside.nvls_GBps);
-  if (group.kind != CollectiveKind::all_reduce) busbw *= gather_share(inside_ranks);
+  if (is_gather(group.kind)) busbw *= gather_share(inside_ranks);
   CollectiveParameters<double> p;
   p.latency_us = base_us + hops_of(group.kind, static_cast<double>(inside_ranks)) * inside.hop_us;
   double network_ramp = 0;
@@ -377,7 +385,7 @@ CollectiveParameters<double> class_parameters(const LinkClass& link, const Colle
     const NetworkFacts& facts = networks[static_cast<std::size_t>(link.fabric.kind)];
     busbw = std::min(
         busbw,
-        between_machines(group, network_GBps(link, inside_ranks, group.nodes, false), inside));
+        between_machines(group, network_GBps(link, group, false), inside));
     p.latency_us += 2 * std::log2(static_cast<double>(group.nodes)) * facts.hop_us + facts.hop_us;
     network_ramp = facts.ramp_us;
   }
@@ -403,7 +411,7 @@ double wire_busbw(const LinkClass& link, const CollectiveGroup& group) {
   const auto ranks = static_cast<double>(group.ranks);
   const auto machines = static_cast<double>(group.nodes);
   const double network =
-      network_GBps(link, group.ranks / group.nodes, group.nodes, true) *
+      network_GBps(link, group, true) *
       (group.kind == CollectiveKind::all_reduce ? (ranks - 1) / ranks * machines / (machines - 1)
                                                 : (ranks - 1) / (ranks - n));
   return n > 1 ? std::min(inside, std::max(network, 0.0)) : network;

@@ -93,7 +93,8 @@ Topology machine_topology(const LinkClass& link, std::int64_t gpus);
 struct CollectiveGroup {
   CollectiveKind kind = CollectiveKind::all_reduce;
   std::int64_t ranks = 2;
-  std::int64_t nodes = 1;  // machines that the ranks are spread over evenly
+  std::int64_t nodes = 1;    // machines that the ranks are spread over evenly
+  std::int64_t sharing = 1;  // such groups that use a machine's network at the same time
 };
 
 // Class values for a group of at least two ranks. Latency from NCCL's tuning model (a base and a

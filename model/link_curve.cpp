@@ -12,7 +12,7 @@ std::int64_t nodes_of(const MeasuredLink& link, std::int64_t ranks) {
 
 const CollectiveCurve* measured_curve(const MeasuredLink& link, const CollectiveGroup& group) {
   for (const CollectiveCurve& c : link.curves) {
-    const bool same = c.kind == group.kind && c.ranks == group.ranks;
+    const bool same = c.kind == group.kind && c.ranks == group.ranks && group.sharing == 1;
     if (same && nodes_of(link, c.ranks) == group.nodes) return &c;
   }
   return nullptr;

@@ -124,11 +124,13 @@ struct HostParameters {
   T compiled_backward_us{};
   T optimizer_tensor_us{};
   T collective_us{};
+  T gather_unit_us{};
+  T scatter_unit_us{};
   T step_us{};
 
   static constexpr auto fields() {
     using H = HostParameters;
-    return std::array<ParameterField<H, T>, 10>{{
+    return std::array<ParameterField<H, T>, 12>{{
         {{"forward_us", 20, 0.1, 500, "issue of one eager operator in forward"}, &H::forward_us},
         {{"backward_us", 20, 0.1, 500, "issue of one operator in backward"}, &H::backward_us},
         {{"cast_us", 8, 0.1, 500, "issue of one cast that autocast inserts"}, &H::cast_us},
@@ -144,6 +146,11 @@ struct HostParameters {
          &H::optimizer_tensor_us},
         {{"collective_us", 100, 0, 5000, "issue of one gradient bucket's communication"},
          &H::collective_us},
+        {{"gather_unit_us", 250, 0, 10000,
+          "hooks and issue of gathering one unit of sharded parameters"},
+         &H::gather_unit_us},
+        {{"scatter_unit_us", 250, 0, 10000, "hooks and issue of scattering one unit's gradients"},
+         &H::scatter_unit_us},
         {{"step_us", 100, 0, 50000, "loop, zero_grad and what a step costs once"}, &H::step_us},
     }};
   }

@@ -43,13 +43,41 @@ inline constexpr std::array<PrecisionName, 8> precisions{{
 }};
 
 enum class OptimizerKind { adamw, sgd, sgd_momentum };
-enum class Strategy { ddp, none };
-// Activations kept for backward: all, or the blocks' inputs only (each block runs forward again).
-enum class Recompute { none, full };
+// How the data-parallel ranks hold the model's states (Rajbhandari et al. 2020, ZeRO).
+//   ddp    every rank holds all; gradients are all-reduced in buckets
+//   none   one GPU, no exchange
+//   zero1  optimizer states are shared out: gradients are reduce-scattered, updated parameters
+//          gathered
+//   zero2  gradients too
+//   zero3, fsdp  parameters too: each unit's are gathered before it runs and dropped after
+enum class Strategy { ddp, none, zero1, zero2, zero3, fsdp };
+constexpr bool shards_optimizer(Strategy s) {
+  return s != Strategy::ddp && s != Strategy::none;
+}
+constexpr bool shards_gradients(Strategy s) {
+  return shards_optimizer(s) && s != Strategy::zero1;
+}
+constexpr bool shards_parameters(Strategy s) {
+  return s == Strategy::zero3 || s == Strategy::fsdp;
+}
+
+// Activations kept for backward: all; all but the attention's scores, which are computed again
+// (Korthikanti et al. 2022); or the blocks' inputs only (each block runs forward again).
+enum class Recompute { none, selective, full };
+// How a pipeline's micro-batches take turns.
+enum class PipelineSchedule { one_f_one_b, gpipe, interleaved, zero_bubble };
+// What lies in host memory and crosses PCIe when it is needed.
+enum class Offload { none, optimizer, parameters, activations };
 
 // The words that files and flags use, in the order of the enumerators.
 inline constexpr std::array<std::string_view, 3> optimizer_names{"adamw", "sgd", "sgd-momentum"};
-inline constexpr std::array<std::string_view, 2> strategy_names{"ddp", "none"};
+inline constexpr std::array<std::string_view, 6> strategy_names{
+    "ddp", "none", "zero1", "zero2", "zero3", "fsdp"};
+inline constexpr std::array<std::string_view, 3> recompute_names{"none", "selective", "full"};
+inline constexpr std::array<std::string_view, 4> schedule_names{
+    "1f1b", "gpipe", "interleaved", "zero-bubble"};
+inline constexpr std::array<std::string_view, 4> offload_names{
+    "none", "optimizer", "parameters", "activations"};
 
 struct Training {
   std::int64_t batch = 1;         // sequences of each GPU in one micro-step
@@ -85,6 +113,24 @@ struct Parallel {
   double first_bucket_MB = 1;         // the framework's first, small bucket (MiB)
   bool overlap = true;                // false: one all-reduce after backward
   bool sync_each_micro_step = false;  // true: accumulation without no_sync()
+
+  // Sharding.
+  std::int64_t shard_group = 0;       // ranks that share one copy of the states (hybrid sharding);
+                                      // 0 = all data-parallel ranks
+  std::int64_t unit_layers = 1;       // blocks that are gathered together
+  bool reshard_after_forward = true;  // false: gathered parameters stay until backward is done
+  std::int64_t prefetch = 1;          // units gathered while one computes; 0 = none
+
+  // Splits of the model itself.
+  std::int64_t tensor = 1;
+  bool sequence = false;  // norms and residuals are split over the tensor-parallel ranks, too
+  std::int64_t context = 1;
+  std::int64_t expert = 1;
+  std::int64_t pipeline = 1;
+  std::int64_t chunks = 1;  // of the model on each pipeline stage
+  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+  Offload offload = Offload::none;
+  std::string order = "tp-cp-dp-pp";  // which ranks are neighbours, innermost first
 };
 
 struct Scenario {

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "model/parallel_layout.h"
+
 namespace stepsight {
 namespace {
 
@@ -34,16 +36,58 @@ void check_training(Violations& found, const Scenario& s) {
   }
 }
 
+// What the splits ask of the model and of the number of GPUs.
+void check_splits(Violations& found, const Scenario& s) {
+  const Parallel& p = s.parallel;
+  const auto not_yet = [&](bool asked, const char* key, const char* what) {
+    if (asked) found.push_back({"parallel", key, std::string(what) + " is not simulated yet", {}});
+  };
+  not_yet(p.tensor > 1, "tensor", "tensor parallelism");
+  not_yet(p.context > 1, "context", "context parallelism");
+  not_yet(p.expert > 1, "expert", "expert parallelism");
+  not_yet(p.pipeline > 1, "pipeline", "pipeline parallelism");
+  not_yet(p.offload != Offload::none, "offload", "offloading");
+  if (!parse_order(p.order)) {
+    found.push_back({"parallel",
+                     "order",
+                     "order must name tp, cp, dp and pp once each, innermost first, such as "
+                     "\"tp-cp-dp-pp\"; got \"" +
+                         p.order.substr(0, 40) + "\"",
+                     {}});
+    return;
+  }
+  const std::int64_t model_ranks = p.tensor * p.context * p.pipeline;
+  if (s.cluster.gpus >= 1 && s.cluster.gpus % model_ranks != 0) {
+    found.push_back({"cluster",
+                     "gpus",
+                     "gpus must be a multiple of tensor x context x pipeline = " +
+                         std::to_string(model_ranks) + ", got " + std::to_string(s.cluster.gpus),
+                     {"tensor", "context", "pipeline"}});
+    return;
+  }
+  const std::int64_t data = axis_size(s, Axis::data);
+  if (p.shard_group > 0 && data % p.shard_group != 0) {
+    found.push_back({"parallel",
+                     "shard_group",
+                     "shard_group must divide the " + std::to_string(data) +
+                         " data-parallel ranks, got " + std::to_string(p.shard_group),
+                     {"gpus", "tensor", "context", "pipeline"}});
+  }
+}
+
 // Strong scaling shares a fixed number of sequences out, and every GPU needs the same whole number.
 void check_global_batch(Violations& found, const Scenario& s) {
-  const std::int64_t shares = s.cluster.gpus * s.training.accumulation;
+  const std::int64_t ranks = data_parallel(s);
+  const std::int64_t shares = ranks * s.training.accumulation;
   const std::int64_t total = s.training.global_batch;
   if (total == 0 || shares < 1 || total == shares * s.training.batch) return;
   found.push_back(
       {"training",
        "global_batch",
-       "global_batch must be a multiple of gpus x accumulation: " + std::to_string(total) +
-           " sequences cannot be shared out to " + std::to_string(s.cluster.gpus) + " x " +
+       std::string("global_batch must be a multiple of ") +
+           (ranks == s.cluster.gpus ? "gpus" : "data-parallel ranks") +
+           " x accumulation: " + std::to_string(total) +
+           " sequences cannot be shared out to " + std::to_string(ranks) + " x " +
            std::to_string(s.training.accumulation),
        {"gpus", "accumulation"}});
 }
@@ -97,6 +141,7 @@ std::vector<RuleViolation> violations(const Scenario& scenario) {
   Violations found;
   check_model(found, scenario.model);
   check_training(found, scenario);
+  check_splits(found, scenario);
   check_global_batch(found, scenario);
   check_cluster(found, scenario);
   return found;

@@ -1,5 +1,6 @@
 #include "model/transformer.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "model/stage_builder.h"
@@ -135,14 +136,16 @@ constexpr std::int64_t unfused_binary_steps = 6;  // two operands and a result
 constexpr std::int64_t unfused_unary_steps = 8;   // one operand and a result
 constexpr double unfused_launches = 20;           // with the norm's and the clip's small kernels
 
-std::vector<Operator> optimizer_work(const Training& training, std::int64_t tensors,
+std::vector<Operator> optimizer_work(const Training& training,
+                                     const Precision& held,
+                                     std::int64_t tensors,
                                      std::int64_t columns) {
-  const Dtype type = optimizer_dtype(training.precision);
+  const Dtype type = optimizer_dtype(held);
   const auto pass = [&](PassKind kind, std::int64_t times = 1) {
     return Operator{Pass{kind, times * tensors, columns, type}, "optimizer"};
   };
   std::vector<Operator> out;
-  if (training.precision.master) out.push_back(pass(PassKind::cast_up));  // gradients to fp32
+  if (held.master) out.push_back(pass(PassKind::cast_up));  // gradients to fp32
   if (training.optimizer != OptimizerKind::adamw) {
     out.push_back(pass(PassKind::sgd));
   } else if (training.fused_optimizer) {
@@ -151,7 +154,7 @@ std::vector<Operator> optimizer_work(const Training& training, std::int64_t tens
     out.push_back(pass(PassKind::add, unfused_binary_steps));
     out.push_back(pass(PassKind::copy, unfused_unary_steps));
   }
-  if (training.precision.master) out.push_back(pass(PassKind::cast_down));  // weights back
+  if (held.master) out.push_back(pass(PassKind::cast_down));  // weights back
   return out;
 }
 
@@ -169,21 +172,11 @@ Flops useful_flops(const StepWork& work) {
   return 3.0 * (of(work.embedding.forward) + blocks * of(work.block.forward) + of(work.head.forward));
 }
 
-}  // namespace
-
-Dtype parameter_dtype(const Precision& precision) {
-  return precision.mixed ? Dtype::fp32 : precision.compute;
-}
-
-Dtype optimizer_dtype(const Precision& precision) {
-  return precision.master ? Dtype::fp32 : parameter_dtype(precision);
-}
-
-double gradient_bytes(const Training& training) {
-  return info(training.gradient_dtype.value_or(parameter_dtype(training.precision))).bytes;
-}
-
-StepWork step_work(const ModelShape& shape, const Training& training) {
+// `held`: what parameters and optimizer states are held in; each of `shards` ranks updates its share.
+StepWork build(const ModelShape& shape,
+               const Training& training,
+               const Precision& held,
+               std::int64_t shards) {
   if (training.seq <= 0 || training.batch <= 0) {
     throw std::logic_error("step_work: batch and sequence length must be positive");
   }
@@ -200,10 +193,38 @@ StepWork step_work(const ModelShape& shape, const Training& training) {
                  shape.layers * static_cast<std::int64_t>(work.block.ready.size());
   work.tokens = static_cast<double>(training.batch) * static_cast<double>(training.seq);
   work.model_flops = useful_flops(work);
-  work.optimizer = optimizer_work(training, work.tensors, work.parameters / work.tensors);
+  const std::int64_t columns = std::max<std::int64_t>(1, work.parameters / work.tensors / shards);
+  work.optimizer = optimizer_work(training, held, work.tensors, columns);
   work.optimizer_waits = !training.fused_optimizer;
   if (!training.fused_optimizer) work.optimizer_launches = unfused_launches;
   return work;
+}
+
+}  // namespace
+
+Dtype parameter_dtype(const Precision& precision) {
+  return precision.mixed ? Dtype::fp32 : precision.compute;
+}
+
+Dtype optimizer_dtype(const Precision& precision) {
+  return precision.master ? Dtype::fp32 : parameter_dtype(precision);
+}
+
+double gradient_bytes(const Training& training) {
+  return info(training.gradient_dtype.value_or(parameter_dtype(training.precision))).bytes;
+}
+
+StepWork step_work(const ModelShape& shape, const Training& training) {
+  return build(shape, training, training.precision, 1);
+}
+
+StepWork step_work(const Scenario& scenario) {
+  Training training = scenario.training;
+  if (shards_parameters(scenario.parallel.strategy)) training.precision.mixed = false;
+  return build(scenario.model,
+               training,
+               scenario.training.precision,
+               axis_size(scenario, Axis::shard));
 }
 
 }  // namespace stepsight

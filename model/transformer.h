@@ -6,8 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "model/collective.h"
 #include "model/model_shape.h"
 #include "model/operators.h"
+#include "model/parallel_layout.h"
 #include "model/scenario.h"
 
 namespace stepsight {
@@ -19,10 +21,24 @@ struct GradientReady {
   std::string_view role;
 };
 
+// A collective within the model's own work (tensor, context or expert parallel): it begins when the
+// operators before position `before` have run, and those from there on wait for it.
+struct Exchange {
+  std::uint32_t before = 0;
+  Axis axis = Axis::tensor;
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  double bytes = 0;  // as CollectiveKind counts a message
+  std::string_view label;
+  // Operators from `before` on that do not need its result: they run beside it.
+  std::uint32_t beside = 0;
+};
+
 // A stretch of the model: the embedding, one block, or the head with the loss.
 struct StageWork {
   std::vector<Operator> forward;
   std::vector<Operator> backward;
+  std::vector<Exchange> forward_exchanges;   // in order of `before`
+  std::vector<Exchange> backward_exchanges;
   std::vector<GradientReady> ready;  // in order of `after`
   double saved_bytes = 0;            // activations kept from forward to backward
   double peak_bytes = 0;             // further bytes that live only inside the stage
@@ -49,7 +65,13 @@ Dtype optimizer_dtype(const Precision& precision);
 // Bytes of one gradient element as it is reduced between GPUs.
 double gradient_bytes(const Training& training);
 
-// Precondition: problems(shape) is empty, training.seq > 0.
+// What one GPU does that holds the whole model. Precondition: problems(shape) is empty,
+// training.seq > 0.
 StepWork step_work(const ModelShape& shape, const Training& training);
+
+// What one rank does. Sharded parameters (FSDP) are cast once, when they are gathered, and not by
+// autocast at each operator; a rank updates the shard whose states it holds. Precondition:
+// violations(scenario) is empty.
+StepWork step_work(const Scenario& scenario);
 
 }  // namespace stepsight

@@ -81,10 +81,13 @@ Link resolve_collective(const GpuProfile& gpu,
           found->origin};
 }
 
+Link loopback_link(const Cluster& cluster) {
+  if (!cluster.link.starts_with(loopback)) return {};
+  return {Link::Kind::loopback, parse_copies(cluster.link), nullptr, CurveOrigin::measured};
+}
+
 Link resolve_link(const GpuProfile& gpu, const Cluster& cluster) {
-  if (cluster.link.starts_with(loopback)) {
-    return {Link::Kind::loopback, parse_copies(cluster.link), nullptr, CurveOrigin::measured};
-  }
+  if (cluster.link.starts_with(loopback)) return loopback_link(cluster);
   if (cluster.gpus <= 1) return {};
   return resolve_collective(
       gpu, cluster, {CollectiveKind::all_reduce, cluster.gpus, cluster.nodes});
@@ -97,7 +100,7 @@ Link resolve_link(const GpuProfile& gpu, std::string_view name, std::int64_t gpu
   return resolve_link(gpu, cluster);
 }
 
-LinkCost bucket_time(const Link& link, const GpuProfile& gpu, Bytes message) {
+LinkCost message_time(const Link& link, const GpuProfile& gpu, Bytes message) {
   switch (link.kind) {
     case Link::Kind::none:
       return {Seconds{0}, true};

@@ -30,6 +30,9 @@ Link resolve_collective(const GpuProfile& gpu,
                         const Cluster& cluster,
                         const CollectiveGroup& group);
 
+// The loop-back that a cluster's link names ("loopback:K"), else none. UserError for a bad K.
+Link loopback_link(const Cluster& cluster);
+
 // "" or one GPU without a loop-back: none. "loopback:K". Otherwise the all-reduce over all GPUs.
 Link resolve_link(const GpuProfile& gpu, const Cluster& cluster);
 // The same for a link by its name alone: the profile's, or a class.
@@ -42,6 +45,7 @@ struct LinkCost {
   Seconds time;
   bool measured = true;
 };
-LinkCost bucket_time(const Link& link, const GpuProfile& gpu, Bytes message);
+// Time of one collective, or of one gradient bucket on the loop-back.
+LinkCost message_time(const Link& link, const GpuProfile& gpu, Bytes message);
 
 }  // namespace stepsight

@@ -20,24 +20,24 @@ double steady_step(const StepProgram& step, const Timeline& timeline) {
 struct Question {
   const Scenario& scenario;
   const GpuProfile& gpu;
-  Link link;
   StepWork work;
   StepCosts costs;
+  StepLinks links;
 
   Question(const Scenario& s, const GpuProfile& g)
       : scenario(s),
         gpu(g),
-        link(resolve_link(g, s.cluster)),
-        work(step_work(s.model, s.training)),
-        costs(cost_step(work, s.training.precision, g)) {}
+        work(step_work(s)),
+        costs(cost_step(work, s.training.precision, g)),
+        links(resolve_links(g, s, work)) {}
 
   [[nodiscard]] StepProgram program(const Without& without = {}) const {
-    return build_step(work, costs, scenario, gpu, link, without);
+    return build_step(parts(), without);
   }
-  // Gradients travel: there is a link, and a strategy that uses it.
-  [[nodiscard]] bool synchronises() const {
-    return link.kind != Link::Kind::none && scenario.parallel.strategy == Strategy::ddp;
-  }
+  [[nodiscard]] bool synchronises() const { return exchanges_gradients(parts()); }
+
+ private:
+  [[nodiscard]] StepParts parts() const { return {work, costs, scenario, gpu, links}; }
 };
 
 double step_seconds(const StepProgram& step) {
@@ -186,7 +186,7 @@ Prediction predict(const Scenario& scenario, const GpuProfile& gpu) {
   Prediction out;
   read_timeline(step, run(step.program, step.machine), out);
 
-  const auto gpus = static_cast<double>(scenario.cluster.gpus);
+  const auto gpus = static_cast<double>(data_parallel(scenario));
   const auto micro_steps = static_cast<double>(scenario.training.accumulation);
   const double samples = gpus * micro_steps * static_cast<double>(scenario.training.batch);
   out.samples_per_s = samples / out.step.value;

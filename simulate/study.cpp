@@ -1,11 +1,13 @@
 #include "simulate/study.h"
 
+#include "model/parallel_layout.h"
+
 namespace stepsight {
 
 namespace {
 
 double work_of(const Scenario& s) {
-  return static_cast<double>(s.cluster.gpus * s.training.batch * s.training.accumulation);
+  return static_cast<double>(data_parallel(s) * s.training.batch * s.training.accumulation);
 }
 
 ScalingPoint scaling_point(const Scenario& base, const Scenario& scenario, Seconds step,
@@ -26,10 +28,11 @@ std::optional<ScalingPoint> strong_point(const Scenario& scenario, Seconds step,
     return scaling_point(on_one_gpu(scenario, true), scenario, step, gpu);
   }
   const Scenario base = on_one_gpu(scenario, false);
-  std::optional<Scenario> shared = strong_scaling_of(base, scenario.cluster.gpus);
-  if (!shared) return std::nullopt;
-  shared->cluster.link = scenario.cluster.link;
-  return scaling_point(base, *shared, predict_step(*shared, gpu), gpu);
+  const std::optional<Scenario> less = strong_scaling_of(base, data_parallel(scenario));
+  if (!less) return std::nullopt;
+  Scenario shared = scenario;
+  shared.training = less->training;
+  return scaling_point(base, shared, predict_step(shared, gpu), gpu);
 }
 
 std::optional<Seconds> with_padded_vocabulary(const Scenario& scenario, const GpuProfile& gpu) {
@@ -44,7 +47,11 @@ std::optional<Seconds> with_padded_vocabulary(const Scenario& scenario, const Gp
 
 Scenario on_one_gpu(const Scenario& scenario, bool same_work) {
   Scenario one = scenario;
-  if (same_work) one.training.accumulation *= scenario.cluster.gpus;
+  if (same_work) one.training.accumulation *= data_parallel(scenario);
+  Parallel& p = one.parallel;
+  p.tensor = p.context = p.expert = p.pipeline = p.chunks = 1;
+  p.shard_group = 0;
+  p.sequence = false;
   one.cluster.gpus = 1;
   if (scenario.cluster.gpus > 1) one.cluster.link.clear();
   return one;

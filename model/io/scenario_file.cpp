@@ -10,6 +10,7 @@
 #include "model/io/link_file.h"
 #include "model/io/read_file.h"
 #include "model/io/scenario_entries.h"
+#include "model/parallel_layout.h"
 #include "model/scenario_rules.h"
 
 namespace stepsight {
@@ -72,7 +73,7 @@ ModelShape base_model(Sweep& sweep) {
 // global_batch is resolved to the batch of each GPU here, so that everything behind the reader
 // works with one of the two; the scenario keeps it to say that scaling is strong.
 void resolve_batch(Scenario& scenario) {
-  const std::int64_t shares = scenario.cluster.gpus * scenario.training.accumulation;
+  const std::int64_t shares = data_parallel(scenario) * scenario.training.accumulation;
   scenario.training.batch = std::max<std::int64_t>(1, scenario.training.global_batch / shares);
 }
 

@@ -45,6 +45,15 @@ void set_gradient(Scenario& s, const Setting& v) {
 void set_optimizer(Scenario& s, const Setting& v) {
   s.training.optimizer = static_cast<OptimizerKind>(index_of(optimizer_names, v));
 }
+void set_recompute(Scenario& s, const Setting& v) {
+  s.training.recompute = static_cast<Recompute>(index_of(recompute_names, v));
+}
+void set_schedule(Scenario& s, const Setting& v) {
+  s.parallel.schedule = static_cast<PipelineSchedule>(index_of(schedule_names, v));
+}
+void set_offload(Scenario& s, const Setting& v) {
+  s.parallel.offload = static_cast<Offload>(index_of(offload_names, v));
+}
 void set_strategy(Scenario& s, const Setting& v) {
   s.parallel.strategy = static_cast<Strategy>(index_of(strategy_names, v));
 }
@@ -70,7 +79,7 @@ constexpr KeyKind text = KeyKind::text;
 
 // The bounds are sanity, ten to a thousand times what exists; what a combination allows is said by
 // model/scenario_rules.h.
-constexpr std::array<ScenarioKey, 45> keys{{
+constexpr std::array<ScenarioKey, 59> keys{{
     // clang-format off
     {"model", "name", text, 0, 0, {}, nullptr, "-",
      "a built-in model (`stepsight show models`) or the path of a model file"},
@@ -140,6 +149,8 @@ constexpr std::array<ScenarioKey, 45> keys{{
      "the update; decides the optimizer's memory and time"},
     {"training", "fused_optimizer", boolean, 0, 0, {}, training<&T::fused_optimizer>, "true",
      "false: AdamW as a kernel for each arithmetic step and tensor"},
+    {"training", "recompute", word, 0, 0, recompute_names, set_recompute, "none",
+     "activation checkpointing: of the attention's scores, or of whole blocks"},
     {"training", "compile", boolean, 0, 0, {}, training<&T::compile>, "false",
      "torch.compile: fused kernels, less work for the host"},
     {"training", "flash_attention", boolean, 0, 0, {}, training<&T::flash_attention>, "true",
@@ -156,7 +167,8 @@ constexpr std::array<ScenarioKey, 45> keys{{
      "file with the output of `nvidia-smi topo -m`: how the machine really is wired"},
 
     {"parallel", "strategy", word, 0, 0, strategy_names, set_strategy, "ddp",
-     "how the work is split; none: one GPU without any exchange"},
+     "what each data-parallel rank holds: all (ddp), or shards of optimizer states (zero1), gradients "
+     "(zero2), parameters (zero3, fsdp); none: one GPU without any exchange"},
     {"parallel", "bucket_cap_MB", number, 1e-6, 1e6, {}, parallel<&P::bucket_cap_MB>, "25",
      "DDP's bucket_cap_mb, in MiB as the framework counts"},
     {"parallel", "first_bucket_MB", number, 1e-6, 1e6, {}, parallel<&P::first_bucket_MB>, "1",
@@ -165,6 +177,32 @@ constexpr std::array<ScenarioKey, 45> keys{{
      "false: one all-reduce after backward"},
     {"parallel", "sync_each_micro_step", boolean, 0, 0, {}, parallel<&P::sync_each_micro_step>,
      "false", "true: accumulation without no_sync()"},
+    {"parallel", "shard_group", integer, 0, 1e6, {}, parallel<&P::shard_group>, "0: all ranks",
+     "ranks that share one copy of the sharded states (hybrid sharding)"},
+    {"parallel", "unit_layers", integer, 1, 1e4, {}, parallel<&P::unit_layers>, "1",
+     "blocks whose sharded parameters are gathered together"},
+    {"parallel", "reshard_after_forward", boolean, 0, 0, {}, parallel<&P::reshard_after_forward>,
+     "true", "false: gathered parameters stay until backward (FSDP's SHARD_GRAD_OP)"},
+    {"parallel", "prefetch", integer, 0, 100, {}, parallel<&P::prefetch>, "1",
+     "units gathered while one computes"},
+    {"parallel", "tensor", integer, 1, 1e5, {}, parallel<&P::tensor>, "1",
+     "GPUs that share each layer's matrices"},
+    {"parallel", "sequence", boolean, 0, 0, {}, parallel<&P::sequence>, "false",
+     "norms and residuals are split over the tensor-parallel ranks, too"},
+    {"parallel", "context", integer, 1, 1e5, {}, parallel<&P::context>, "1",
+     "GPUs that share each sequence"},
+    {"parallel", "expert", integer, 1, 1e5, {}, parallel<&P::expert>, "1",
+     "data-parallel ranks that share out a layer's experts"},
+    {"parallel", "pipeline", integer, 1, 1e5, {}, parallel<&P::pipeline>, "1",
+     "stages that the blocks are dealt out to"},
+    {"parallel", "chunks", integer, 1, 1e4, {}, parallel<&P::chunks>, "1",
+     "stretches of blocks on each stage (interleaved schedule)"},
+    {"parallel", "schedule", word, 0, 0, schedule_names, set_schedule, "1f1b",
+     "the order of a pipeline's micro-batches"},
+    {"parallel", "offload", word, 0, 0, offload_names, set_offload, "none",
+     "what lies in host memory"},
+    {"parallel", "order", text, 0, 0, {}, parallel<&P::order>, "tp-cp-dp-pp",
+     "which splits' ranks are neighbours, innermost first"},
     // clang-format on
 }};
 

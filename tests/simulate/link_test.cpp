@@ -13,7 +13,7 @@ TEST_CASE("one GPU has no link unless it is the loop-back") {
   const Link loopback = resolve_link(gpu, "loopback:3", 1);
   CHECK(loopback.kind == Link::Kind::loopback);
   CHECK(loopback.copies == 3);
-  CHECK(bucket_time(resolve_link(gpu, "", 1), gpu, 64_MiB).time.value == 0);
+  CHECK(message_time(resolve_link(gpu, "", 1), gpu, 64_MiB).time.value == 0);
 }
 
 TEST_CASE("a link is the all-reduce over that many GPUs") {
@@ -22,8 +22,8 @@ TEST_CASE("a link is the all-reduce over that many GPUs") {
   REQUIRE(four.kind == Link::Kind::collective);
   CHECK(four.curve->ranks == 4);
   // 20 us, and 1.5 bytes a byte at 100 GB/s.
-  CHECK(bucket_time(four, gpu, Bytes{1e9}).time.value == Approx(20e-6 + 15e-3));
-  CHECK_FALSE(bucket_time(four, gpu, Bytes{1e9}).measured);
+  CHECK(message_time(four, gpu, Bytes{1e9}).time.value == Approx(20e-6 + 15e-3));
+  CHECK_FALSE(message_time(four, gpu, Bytes{1e9}).measured);
 }
 
 TEST_CASE("the loop-back copies each bucket out and back, k times") {
@@ -33,7 +33,7 @@ TEST_CASE("the loop-back copies each bucket out and back, k times") {
   // 1 GB: 10 us + 20 ms out, 20 us + 40 ms back.
   for (const int k : {0, 1, 2, 8}) {
     const Link link = resolve_link(gpu, "loopback:" + std::to_string(k), 1);
-    CHECK(bucket_time(link, gpu, Bytes{1e9}).time.value == Approx(k * 60.03e-3));
+    CHECK(message_time(link, gpu, Bytes{1e9}).time.value == Approx(k * 60.03e-3));
   }
 }
 

@@ -18,10 +18,10 @@ StepProgram program_of(const Scenario& s,
                        const GpuProfile& gpu,
                        int repeats = 2,
                        const Without& without = {}) {
-  const StepWork work = step_work(s.model, s.training);
+  const StepWork work = step_work(s);
   const StepCosts costs = cost_step(work, s.training.precision, gpu);
-  return build_step(
-      work, costs, s, gpu, resolve_link(gpu, s.cluster.link, s.cluster.gpus), without, repeats);
+  const StepLinks links = resolve_links(gpu, s, work);
+  return build_step({work, costs, s, gpu, links}, without, repeats);
 }
 
 // Tasks of the whole program on the communication stream.

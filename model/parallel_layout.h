@@ -1,0 +1,37 @@
+// Which ranks of a scenario talk to each other: the groups that its parallel splits make, how large
+// they are, and how they lie on the machines.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "model/link_class.h"
+#include "model/scenario.h"
+
+namespace stepsight {
+
+// `data` are all ranks that hold the same parameters, those of context parallelism included: their
+// gradients are summed. `shard` is the inner part of it that shares one copy of the states,
+// `replicate` the outer part; `expert` is another inner part of it, that shares out the experts.
+enum class Axis : std::uint8_t { tensor, context, expert, shard, replicate, data, pipeline };
+inline constexpr std::size_t axis_count = 7;
+inline constexpr std::array<std::string_view, axis_count> axis_names{
+    "tensor", "context", "expert", "shard", "replicate", "data", "pipeline"};
+
+// Model replicas that see different sequences: gpus / (tensor x context x pipeline). Precondition
+// for this and the rest: violations(scenario) is empty.
+std::int64_t data_parallel(const Scenario& scenario);
+
+std::int64_t axis_size(const Scenario& scenario, Axis axis);
+
+// The group of an axis on the cluster: its ranks, the machines that they are spread over, and how
+// many such groups share a machine's network.
+CollectiveGroup group_of(const Scenario& scenario, Axis axis, CollectiveKind kind);
+
+// Positions of tp, cp, dp and pp in an order such as "tp-cp-dp-pp", innermost first. Nothing when a
+// word is missing, repeated or unknown.
+enum class Split : std::uint8_t { tensor, context, data, pipeline };
+std::optional<std::array<Split, 4>> parse_order(std::string_view order);
+
+}  // namespace stepsight

@@ -1,0 +1,391 @@
+#include "simulate/timed_step.h"
+
+#include <algorithm>
+#include <span>
+#include <variant>
+
+#include "model/cost.h"
+#include "model/host_issue.h"
+#include "model/power.h"
+
+namespace stepsight {
+
+namespace {
+
+constexpr double mebibyte = 1024.0 * 1024.0;
+
+WorkKind kind_of(const Work& work) {
+  if (std::holds_alternative<Gemm>(work)) return WorkKind::gemm;
+  if (std::holds_alternative<Attention>(work)) return WorkKind::attention;
+  return WorkKind::memory;
+}
+
+double elements_of(const StageWork& stage) {
+  double sum = 0;
+  for (const GradientReady& r : stage.ready) sum += static_cast<double>(r.elements);
+  return sum;
+}
+
+// Elements of every gradient tensor in the order in which backward completes them.
+std::vector<std::int64_t> ready_elements(const StepWork& work) {
+  std::vector<std::int64_t> out;
+  out.reserve(static_cast<std::size_t>(work.tensors));
+  const auto append = [&](const StageWork& stage) {
+    for (const GradientReady& r : stage.ready) out.push_back(r.elements);
+  };
+  append(work.head);
+  for (std::int64_t i = 0; i < work.blocks; ++i) append(work.block);
+  append(work.embedding);
+  return out;
+}
+
+class Pricer {
+ public:
+  Pricer(const StepParts& parts, const Without& without)
+      : work_(parts.work),
+        costs_(parts.costs),
+        scenario_(parts.scenario),
+        gpu_(parts.gpu),
+        links_(parts.links),
+        without_(without),
+        exchanges_(exchanges_gradients(parts) && !without.sync_copies),
+        micro_steps_(static_cast<double>(parts.scenario.training.accumulation)),
+        syncs_(parts.scenario.parallel.sync_each_micro_step ? micro_steps_ : 1) {}
+
+  TimedStep price();
+
+ private:
+  [[nodiscard]] bool ddp() const { return scenario_.parallel.strategy == Strategy::ddp; }
+  std::uint32_t label(std::string_view text, Phase phase, WorkKind kind);
+  Timed kernel(const Operator& op, const Cost& cost, Phase phase, double repeats);
+  Timed kernel(
+      const Operator& op, const Cost& cost, Phase phase, double repeats, double issue_us);
+  Timed message(const Link& link,
+                double bytes,
+                std::string_view text,
+                Phase phase,
+                double repeats,
+                double issue_us);
+  Timed copy(double elements, Dtype type, std::string_view text, double repeats);
+  TimedStage stage(const StageWork& stage, const StageCosts& costs, double copies);
+  void exchanges(std::span<const Exchange> list,
+                 Phase phase,
+                 double copies,
+                 std::vector<TimedExchange>& out);
+  void price_buckets();
+  void price_units();
+  TimedUnit unit(double elements, double gathers, double copies);
+  void price_optimizer();
+  void book_energy(const Work& work, double repeats);
+  void lower_clock();
+
+  const StepWork& work_;
+  const StepCosts& costs_;
+  const Scenario& scenario_;
+  const GpuProfile& gpu_;
+  const StepLinks& links_;
+  const Without& without_;
+  bool exchanges_;
+  double micro_steps_;
+  double syncs_;  // times a step that gradients are exchanged
+
+  TimedStep out_;
+  StepEnergy energy_;
+};
+
+std::uint32_t Pricer::label(std::string_view text, Phase phase, WorkKind kind) {
+  for (std::size_t i = 0; i < out_.labels.size(); ++i) {
+    const TaskLabel& l = out_.labels[i];
+    if (l.phase == phase && l.kind == kind && l.text == text) return static_cast<std::uint32_t>(i);
+  }
+  out_.labels.push_back({text, phase, kind});
+  return static_cast<std::uint32_t>(out_.labels.size() - 1);
+}
+
+// Books an operator's kernel time `repeats` times a step.
+Timed Pricer::kernel(const Operator& op, const Cost& c, Phase phase, double repeats) {
+  const IssuePhase side = phase == Phase::forward ? IssuePhase::forward : IssuePhase::backward;
+  return kernel(
+      op, c, phase, repeats, gpu_.host.*issue_cost(op.work, side, scenario_.training.compile));
+}
+
+Timed Pricer::kernel(
+    const Operator& op, const Cost& c, Phase phase, double repeats, double issue_us) {
+  const WorkKind kind = phase == Phase::gradient_sync ? WorkKind::sync_copy : kind_of(op.work);
+  const Seconds time = c.time + Seconds{kernel_count(op.work) * gpu_.launch.stream_gap_us * 1e-6};
+  out_.kernel_seconds[static_cast<std::size_t>(kind)] += repeats * time.value;
+  (c.clocked ? energy_.clocked_s : energy_.other_s) += repeats * time.value;
+  out_.host_seconds += repeats * issue_us * 1e-6;
+  if (!c.measured) out_.unmeasured_seconds += repeats * c.time.value;
+  book_energy(op.work, repeats);
+  return {to_picoseconds(time),
+          to_picoseconds(Seconds{issue_us * 1e-6}),
+          label(op.label, phase, kind),
+          c.clocked};
+}
+
+// Books a message `repeats` times a step.
+Timed Pricer::message(const Link& link,
+                      double bytes,
+                      std::string_view text,
+                      Phase phase,
+                      double repeats,
+                      double issue_us) {
+  const LinkCost c = message_time(link, gpu_, Bytes{bytes});
+  const Seconds time = without_.communication ? Seconds{0} : c.time;
+  out_.kernel_seconds[static_cast<std::size_t>(WorkKind::communication)] += repeats * time.value;
+  out_.host_seconds += repeats * issue_us * 1e-6;
+  if (!c.measured) out_.unmeasured_seconds += repeats * time.value;
+  return {to_picoseconds(time),
+          to_picoseconds(Seconds{issue_us * 1e-6}),
+          label(text, phase, WorkKind::communication)};
+}
+
+// A copy between a buffer that travels and the tensors themselves; its issue is part of the message's.
+Timed Pricer::copy(double elements, Dtype type, std::string_view text, double repeats) {
+  if (elements < 1) return {};
+  const Operator op{Pass{PassKind::copy, 1, static_cast<std::int64_t>(elements), type}, text};
+  return kernel(op, cost(op.work, gpu_), Phase::gradient_sync, repeats, 0);
+}
+
+// FLOP, counted in bf16's energy, and bytes of the step.
+void Pricer::book_energy(const Work& work, double repeats) {
+  if (const auto* gemm = std::get_if<Gemm>(&work)) {
+    energy_.flop += repeats * flops(*gemm).value * energy_of_flop(gpu_, gemm->dtype);
+    energy_.bytes += repeats * bytes(*gemm).value;
+  } else if (const auto* attention = std::get_if<Attention>(&work)) {
+    energy_.flop += repeats * flops(*attention).value * energy_of_flop(gpu_, attention->dtype);
+  } else {
+    energy_.bytes += repeats * bytes(std::get<Pass>(work)).value;
+  }
+}
+
+// A step that would draw more than the card's limit runs at a lower clock; what instructions bound
+// slows with it, what memory bounds does not.
+void Pricer::lower_clock() {
+  energy_.least_s = out_.host_seconds;
+  out_.clock = clock_under_limit(energy_, gpu_);
+  if (out_.clock >= 1) return;
+  const auto slow = [&](std::span<Timed> list, double times) {
+    for (Timed& t : list) {
+      if (!t.clocked) continue;
+      const auto longer = static_cast<Picoseconds>(static_cast<double>(t.kernel) / out_.clock);
+      out_.kernel_seconds[static_cast<std::size_t>(out_.labels[t.label].kind)] +=
+          times * to_seconds(longer - t.kernel).value;
+      t.kernel = longer;
+    }
+  };
+  for (const auto& [stage, copies] : {std::pair{&out_.embedding, 1.0},
+                                      {&out_.block, static_cast<double>(work_.blocks)},
+                                      {&out_.head, 1.0}}) {
+    slow(stage->forward, copies * micro_steps_);
+    slow(stage->backward, copies * micro_steps_);
+  }
+  slow({&out_.optimizer, 1}, 1);
+}
+
+void Pricer::exchanges(std::span<const Exchange> list,
+                       Phase phase,
+                       double copies,
+                       std::vector<TimedExchange>& out) {
+  for (const Exchange& e : list) {
+    const Link& link = links_.of(e.axis, e.kind);
+    if (link.kind == Link::Kind::none) continue;
+    out.push_back({message(link,
+                           e.bytes,
+                           e.label,
+                           phase,
+                           micro_steps_ * copies,
+                           gpu_.host.collective_us),
+                   e.before,
+                   e.beside});
+  }
+}
+
+// `copies` of the stage run one after the other in each micro-step.
+TimedStage Pricer::stage(const StageWork& stage, const StageCosts& costs, double copies) {
+  const Training& training = scenario_.training;
+  TimedStage out;
+  out.ready = stage.ready;
+  out.forward.reserve(stage.forward.size());
+  out.backward.reserve(stage.backward.size());
+  for (std::size_t i = 0; i < stage.forward.size(); ++i) {
+    out.forward.push_back(
+        kernel(stage.forward[i], costs.forward[i], Phase::forward, micro_steps_ * copies));
+  }
+  for (std::size_t i = 0; i < stage.backward.size(); ++i) {
+    out.backward.push_back(
+        kernel(stage.backward[i], costs.backward[i], Phase::backward, micro_steps_ * copies));
+  }
+  exchanges(stage.forward_exchanges, Phase::forward, copies, out.forward_exchanges);
+  exchanges(stage.backward_exchanges, Phase::backward, copies, out.backward_exchanges);
+  // Gradients that are scattered in each micro-step are added up as shards.
+  const bool whole_gradients =
+      !(exchanges_ && shards_gradients(scenario_.parallel.strategy) && syncs_ > 1);
+  for (std::size_t i = 0; i < stage.ready.size(); ++i) {
+    if (training.accumulation > 1 && whole_gradients) {
+      const Operator add{accumulate_pass(stage.ready[i], training.precision), "accumulate"};
+      out.accumulate.push_back(kernel(add,
+                                      costs.accumulate[i],
+                                      Phase::backward,
+                                      (micro_steps_ - 1) * copies,
+                                      gpu_.host.accumulate_us));
+    }
+    if (exchanges_ && !shards_parameters(scenario_.parallel.strategy)) {
+      const Operator copy{bucket_copy_pass(stage.ready[i], training.precision), "copy into bucket"};
+      out.copy.push_back(kernel(copy,
+                                costs.copy[i],
+                                Phase::gradient_sync,
+                                syncs_ * copies,
+                                gpu_.host.bucket_tensor_us));
+    }
+  }
+  return out;
+}
+
+// DDP's all-reduced buckets, or those that ZeRO-1 and 2 scatter.
+void Pricer::price_buckets() {
+  const double width = gradient_bytes(scenario_.training);
+  std::vector<double> sizes;
+  for (const std::int64_t elements : ready_elements(work_)) {
+    sizes.push_back(static_cast<double>(elements) * width);
+  }
+  const Parallel& p = scenario_.parallel;
+  out_.buckets =
+      gradient_buckets(sizes, {p.first_bucket_MB * mebibyte, p.bucket_cap_MB * mebibyte});
+  const Link& link =
+      ddp() ? links_.gradients : links_.of(Axis::shard, CollectiveKind::reduce_scatter);
+  const Link& between = links_.of(Axis::replicate, CollectiveKind::all_reduce);
+  const auto shards = static_cast<double>(axis_size(scenario_, Axis::shard));
+  for (const Bucket& bucket : out_.buckets) {
+    out_.bucket.push_back(message(
+        link, bucket.bytes, "bucket", Phase::gradient_sync, syncs_, gpu_.host.collective_us));
+    out_.message_bytes += syncs_ * bucket.bytes;
+    if (between.kind == Link::Kind::none) continue;
+    out_.bucket.back().kernel += message(between,
+                                         bucket.bytes / shards,
+                                         "bucket",
+                                         Phase::gradient_sync,
+                                         syncs_,
+                                         gpu_.host.collective_us)
+                                     .kernel;
+  }
+}
+
+// `copies` units of that many elements, each gathered `gathers` times a step.
+TimedUnit Pricer::unit(double elements, double gathers, double copies) {
+  const Training& training = scenario_.training;
+  const Dtype compute = training.precision.compute;
+  const double width = info(compute).bytes;
+  const double reduced = elements * gradient_bytes(training);
+  const auto shards = static_cast<double>(axis_size(scenario_, Axis::shard));
+  const Link& gather = links_.of(Axis::shard, CollectiveKind::all_gather);
+  const Link& scatter = links_.of(Axis::shard, CollectiveKind::reduce_scatter);
+  const Link& between = links_.of(Axis::replicate, CollectiveKind::all_reduce);
+  const double scatters = syncs_ * copies;
+  TimedUnit out;
+  out.gather = message(gather,
+                       elements * width,
+                       "gather parameters",
+                       Phase::gradient_sync,
+                       gathers * copies,
+                       gpu_.host.gather_unit_us);
+  out.copy_out = copy(elements, compute, "parameters from gathered", gathers * copies);
+  out.copy_in = copy(elements, compute, "gradients to scatter", scatters);
+  out.scatter = message(scatter,
+                        reduced,
+                        "scatter gradients",
+                        Phase::gradient_sync,
+                        scatters,
+                        gpu_.host.scatter_unit_us);
+  if (between.kind != Link::Kind::none) {
+    out.replicate = message(between,
+                            reduced / shards,
+                            "replicas' gradients",
+                            Phase::gradient_sync,
+                            scatters,
+                            gpu_.host.collective_us);
+  }
+  out_.message_bytes += copies * (gathers * elements * width + syncs_ * reduced);
+  return out;
+}
+
+void Pricer::price_units() {
+  const Parallel& p = scenario_.parallel;
+  const double block = elements_of(work_.block);
+  const std::int64_t whole = work_.blocks / p.unit_layers;
+  const std::int64_t rest = work_.blocks % p.unit_layers;
+  const double gathers = micro_steps_ * (p.reshard_after_forward ? 2 : 1);
+  TimedUnits& units = out_.units;
+  units.count = whole + (rest > 0 ? 1 : 0);
+  // The root stays gathered from the first operator of forward to the last of backward.
+  units.root = unit(elements_of(work_.embedding) + elements_of(work_.head), micro_steps_, 1);
+  units.block = unit(block * static_cast<double>(p.unit_layers), gathers, static_cast<double>(whole));
+  units.last = rest > 0 ? unit(block * static_cast<double>(rest), gathers, 1) : units.block;
+}
+
+void Pricer::price_optimizer() {
+  Seconds update;
+  bool clocked = false;
+  for (const Cost& c : costs_.optimizer) {
+    update += c.time;
+    clocked = clocked || c.clocked;
+    (c.clocked ? energy_.clocked_s : energy_.other_s) += c.time.value;
+  }
+  const Seconds issue{static_cast<double>(work_.tensors) * work_.optimizer_launches *
+                      gpu_.host.optimizer_tensor_us * 1e-6};
+  out_.optimizer = {to_picoseconds(update),
+                    to_picoseconds(issue),
+                    label("optimizer", Phase::optimizer, WorkKind::optimizer),
+                    clocked};
+  out_.kernel_seconds[static_cast<std::size_t>(WorkKind::optimizer)] += update.value;
+  out_.host_seconds += issue.value;
+  for (const Operator& op : work_.optimizer) book_energy(op.work, 1);
+  const Strategy strategy = scenario_.parallel.strategy;
+  if (exchanges_ && shards_optimizer(strategy) && !shards_parameters(strategy)) {
+    const double bytes = static_cast<double>(work_.parameters) *
+                         info(parameter_dtype(scenario_.training.precision)).bytes;
+    out_.gather_updated = message(links_.of(Axis::shard, CollectiveKind::all_gather),
+                                  bytes,
+                                  "gather updated parameters",
+                                  Phase::optimizer,
+                                  1,
+                                  gpu_.host.collective_us);
+    out_.message_bytes += bytes;
+  }
+}
+
+TimedStep Pricer::price() {
+  out_.embedding = stage(work_.embedding, costs_.embedding, 1);
+  out_.block = stage(work_.block, costs_.block, static_cast<double>(work_.blocks));
+  out_.head = stage(work_.head, costs_.head, 1);
+  if (exchanges_) {
+    if (shards_parameters(scenario_.parallel.strategy)) {
+      price_units();
+    } else {
+      price_buckets();
+    }
+  }
+  price_optimizer();
+  out_.begin = {0,
+                to_picoseconds(Seconds{gpu_.host.step_us * 1e-6}),
+                label("step", Phase::forward, WorkKind::memory)};
+  out_.host_seconds += gpu_.host.step_us * 1e-6;
+  lower_clock();
+  return std::move(out_);
+}
+
+}  // namespace
+
+bool exchanges_gradients(const StepParts& parts) {
+  const Strategy strategy = parts.scenario.parallel.strategy;
+  if (strategy == Strategy::none) return false;
+  if (strategy == Strategy::ddp) return parts.links.gradients.kind != Link::Kind::none;
+  return axis_size(parts.scenario, Axis::data) > 1;
+}
+
+TimedStep time_step(const StepParts& parts, const Without& without) {
+  return Pricer(parts, without).price();
+}
+
+}  // namespace stepsight

@@ -1,0 +1,105 @@
+// A step's operators, copies and messages with the time each takes on the GPU, the link and the host:
+// what simulate/step_program.h puts on lanes. Priced once a stage, however often the stage runs.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "model/profile.h"
+#include "model/scenario.h"
+#include "model/transformer.h"
+#include "simulate/gradient_buckets.h"
+#include "simulate/program.h"
+#include "simulate/step_costs.h"
+#include "simulate/step_links.h"
+
+namespace stepsight {
+
+enum class Phase : std::uint8_t { forward, backward, gradient_sync, optimizer };
+enum class WorkKind : std::uint8_t { gemm, attention, memory, optimizer, sync_copy, communication };
+inline constexpr std::size_t work_kind_count = 6;
+
+// What a task stands for; Task::label indexes a list of these.
+struct TaskLabel {
+  std::string_view text;
+  Phase phase = Phase::forward;
+  WorkKind kind = WorkKind::memory;
+};
+
+// Causes that can be taken out of a program one by one, to see what each costs.
+struct Without {
+  bool communication = false;  // messages take no time
+  bool slow_down = false;      // compute runs at full rate under communication
+  bool sync_copies = false;    // no exchange with other data-parallel ranks at all, nor its copies
+};
+
+// Something that the host issues and that then runs for `kernel` on a stream.
+struct Timed {
+  Picoseconds kernel = 0;
+  Picoseconds issue = 0;
+  std::uint32_t label = 0;
+  bool clocked = false;  // takes longer at a lower clock
+};
+
+struct TimedExchange {
+  Timed message;
+  std::uint32_t before = 0;
+  std::uint32_t beside = 0;
+};
+
+struct TimedStage {
+  std::vector<Timed> forward;
+  std::vector<Timed> backward;
+  std::vector<TimedExchange> forward_exchanges, backward_exchanges;
+  std::vector<GradientReady> ready;
+  std::vector<Timed> accumulate, copy;  // one a gradient, in the order of `ready`
+};
+
+// A stretch of parameters that is gathered before it runs and whose gradients are scattered after.
+struct TimedUnit {
+  Timed gather;     // on the link
+  Timed copy_out;   // from the gathered buffer into the parameters
+  Timed copy_in;    // gradients into the buffer that is scattered
+  Timed scatter;    // on the link
+  Timed replicate;  // all-reduce of a shard's gradients between replicas; no time without
+};
+
+// Units of a step whose parameters are sharded: the embedding and the head together are gathered first
+// and stay, then come the blocks, some to a unit.
+struct TimedUnits {
+  TimedUnit root, block, last;  // `last`: of the blocks that do not fill a unit
+  std::int64_t count = 0;       // units of blocks; 0 when parameters are not sharded
+};
+
+struct TimedStep {
+  TimedStage embedding, block, head;
+  Timed begin, optimizer;
+  std::vector<Bucket> buckets;
+  std::vector<Timed> bucket;  // one a bucket
+  TimedUnits units;
+  Timed gather_updated;  // ZeRO-1 and 2: updated parameters come back; no time otherwise
+
+  std::vector<TaskLabel> labels;
+  std::array<double, work_kind_count> kernel_seconds{};
+  double clock = 1;
+  double host_seconds = 0;
+  double unmeasured_seconds = 0;
+  double message_bytes = 0;
+};
+
+// Everything that a step is built from. All outlives what is built.
+struct StepParts {
+  const StepWork& work;
+  const StepCosts& costs;  // of `work`
+  const Scenario& scenario;
+  const GpuProfile& gpu;
+  const StepLinks& links;
+};
+
+// Data-parallel ranks exchange gradients: there is a link, and a strategy that uses it.
+bool exchanges_gradients(const StepParts& parts);
+
+TimedStep time_step(const StepParts& parts, const Without& without = {});
+
+}  // namespace stepsight
