@@ -554,6 +554,7 @@ def main():
     parser.add_argument("-o", "--output", default="framework.json", help="measurement file to write")
     parser.add_argument("--quick", action="store_true", help="fewer shapes: about half a minute")
     parser.add_argument("--budget", type=float, default=240, help="seconds after which no new point is begun")
+    parser.add_argument("--host-only", action="store_true", help="host costs alone: what differs between two machines of a kind")
     ARGS = parser.parse_args()
     if not torch.cuda.is_available():
         print("framework_operators: no CUDA GPU is visible", file=sys.stderr)
@@ -580,6 +581,8 @@ def main():
             lambda: compiled_points(COMPILED, COMPILED_LOSS),
             lambda: convolution_points(CONVOLUTION),
         ]
+    if ARGS.host_only:
+        stages = [lambda: host_points((4, 12) if quick else (4, 12, 24), 8 if quick else 20)]
     for stage in stages:
         try:
             stage()

@@ -151,14 +151,19 @@ Training training_of(const MeasuredRun& r, Family family) {
   return t;
 }
 
-// "DDP wrapper, 1 rank, bucket_cap_mb=25": the wrapper works with one rank, too.
+// The number behind `key` in prose ("DDP, bucket_cap_mb=25"), where it is a possible size of a bucket.
+void read_bucket(const std::string& text, std::string_view key, double& into_MB) {
+  const std::size_t at = text.find(key);
+  if (at == std::string::npos) return;
+  const double value = std::strtod(text.c_str() + at + key.size(), nullptr);
+  if (value > 0 && value < 1e6) into_MB = value;
+}
+
+// "DDP wrapper, 1 rank, bucket_cap_mb=25": the wrapper works with one rank, too. The first bucket has
+// a cap of its own unless PyTorch was given one for all (`bucket_cap_mb=5, first_bucket_mb=5`).
 void parallel_of(const MeasuredRun& r, Scenario& s) {
-  constexpr std::string_view cap = "bucket_cap_mb=";
-  const std::size_t at = r.sharding.find(cap);
-  if (at != std::string::npos) {
-    const double value = std::strtod(r.sharding.c_str() + at + cap.size(), nullptr);
-    if (value > 0 && value < 1e6) s.parallel.bucket_cap_MB = value;
-  }
+  read_bucket(r.sharding, "bucket_cap_mb=", s.parallel.bucket_cap_MB);
+  read_bucket(r.sharding, "first_bucket_mb=", s.parallel.first_bucket_MB);
   // Encoders' stacks from before fused attention sum their gradients after backward: what a card adds
   // to their step is the message over the link's bandwidth, at every batch and in every format.
   const bool after_backward = r.std_family == "bert" && r.std_flash == "no";

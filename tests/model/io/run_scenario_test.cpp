@@ -98,6 +98,11 @@ TEST_CASE("a DDP wrapper with one rank fills buckets and copies them as often as
   const Scenario idle = scenario(run);
   CHECK(idle.cluster.link == "loopback:0");
   CHECK(idle.parallel.bucket_cap_MB == 5);
+  CHECK(idle.parallel.first_bucket_MB == 1);
+  run.sharding = "DDP, bucket_cap_mb=100, first_bucket_mb=100";
+  CHECK(scenario(run).parallel.bucket_cap_MB == 100);
+  CHECK(scenario(run).parallel.first_bucket_MB == 100);
+  run.sharding = "DDP wrapper, 1 rank, bucket_cap_mb=5";
   run.std_intra = "loopback:4";
   run.std_overlap = "no";
   CHECK(scenario(run).cluster.link == "loopback:4");
