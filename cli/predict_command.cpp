@@ -6,11 +6,13 @@
 
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/predict_trace.h"
 #include "cli/profiles.h"
 #include "cli/wrap.h"
 #include "model/errors.h"
 #include "model/io/scenario_file.h"
 #include "model/io/scenario_keys.h"
+#include "model/io/trace_file.h"
 #include "reports/predict_report.h"
 #include "simulate/link.h"
 
@@ -25,6 +27,7 @@ struct PredictFlags {
   std::vector<std::string> given;           // the keys on the command line, in its order
   bool json = false;
   bool csv = false;
+  std::optional<std::int64_t> parameters;  // of a traced step
 };
 
 // "--model" is the key `name`; the others are called as their keys, with a dash for an underscore.
@@ -84,10 +87,30 @@ void note_link(const Scenario& scenario, const GpuProfile& gpu, std::vector<std:
                   "put a measurement in its place.");
 }
 
+// A trace in place of a model.
+std::optional<TraceQuestion> trace_question(const PredictFlags& flags) {
+  const auto model = flags.keys.find("name");
+  if (!was_given(flags, "name") || !names_a_trace(model->second)) {
+    if (!flags.parameters) return std::nullopt;
+    throw UserError("--params is for a --model that is a trace (.json or .json.gz)");
+  }
+  TraceQuestion out{
+      model->second, flags.file, {}, flags.parameters, flags.output, flags.json, flags.csv, {}};
+  for (const std::string& key : flags.given) {
+    if (key != "name") out.keys.push_back({flag_of(key), key, flags.keys.at(key)});
+  }
+  return out;
+}
+
 void predict_command(PredictFlags flags) {
   Profiles profiles;
   PredictReport report;
   choose_link(flags, profiles, report.notes);
+  if (std::optional<TraceQuestion> question = trace_question(flags)) {
+    question->notes = report.notes;
+    predict_trace(*question);
+    return;
+  }
   const ScenarioFile file = read(flags);
   report.title = file.title;
   report.axes = file.axes;
@@ -118,6 +141,10 @@ void add_predict_command(CLI::App& app, int& /*exit_code*/) {
   CLI::Option* json = command->add_flag("--json", flags->json, "for machines");
   command->add_flag("--csv", flags->csv, "one row a point")->excludes(json);
   command->add_option("-o,--output", flags->output, "write to this file instead");
+  command->add_option("--params",
+                      flags->parameters,
+                      help_text("parameters of a traced step whose trace records no shapes"))
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   for (const ScenarioKey& key : scenario_keys()) {
     // The architecture of an own model is a table in a scenario, not a heap of flags.
     if (key.section == "model" && key.name != "name" && key.name != "vocab") continue;
@@ -130,7 +157,9 @@ void add_predict_command(CLI::App& app, int& /*exit_code*/) {
   command->footer(
       "Example:\n"
       "  stepsight predict --model llama2-7b --gpu h200-sxm --gpus 1,2,4,8 --batch 4 \\\n"
-      "    --seq 2048");
+      "    --seq 2048\n"
+      "  stepsight predict --model step.trace.json.gz --gpu h200-sxm --gpus 1,2,4,8\n"
+      "    (your own step: a torch.profiler trace of it on one GPU, record_shapes=True)");
   command->callback([flags, command] {
     note_given(*flags, *command);
     predict_command(*flags);

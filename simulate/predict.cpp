@@ -53,6 +53,8 @@ Intervals clipped(Intervals intervals, Interval window) {
   return intervals;
 }
 
+}  // namespace
+
 void read_timeline(const StepProgram& step, const Timeline& timeline, Prediction& out) {
   const auto end = [&](std::size_t i) { return timeline.end[index(step.step_end[i])]; };
   const std::size_t last = step.step_end.size() - 1;
@@ -68,6 +70,8 @@ void read_timeline(const StepProgram& step, const Timeline& timeline, Prediction
   out.communication_share = out.communication_s / out.step.value;
   out.gpu_busy_s = to_seconds(total(compute)).value;
 }
+
+namespace {
 
 // Removes one cause after the other; each difference is that cause's part. `step` is the program
 // with all of them.

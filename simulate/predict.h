@@ -66,6 +66,10 @@ Memory memory_of(const StepWork& work,
                  const GpuProfile& gpu,
                  bool synced);
 
+// What a run says of the last, steady step: its length, its communication and how much of it is
+// exposed, and the GPU's busy time.
+void read_timeline(const StepProgram& step, const Timeline& timeline, Prediction& out);
+
 // How a prediction compares with the scenario's smallest GPU count of a sweep.
 struct Scaling {
   double speedup = 0;     // same work: samples/s over the base's, times nothing else

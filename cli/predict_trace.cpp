@@ -1,0 +1,177 @@
+#include "cli/predict_trace.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "cli/output.h"
+#include "cli/profiles.h"
+#include "model/errors.h"
+#include "model/io/builtin.h"
+#include "model/io/trace_file.h"
+#include "reports/traced_report.h"
+#include "simulate/link.h"
+
+namespace stepsight {
+
+namespace {
+
+// The flags that ask something of a traced step; everything else of training is in the trace.
+constexpr std::array<std::string_view, 11> trace_keys{
+    "batch", "gradient_dtype", "gpu", "gpus", "link", "nodes", "topo", "strategy",
+    "bucket_cap_MB", "first_bucket_MB", "overlap"};
+
+void check_keys(std::span<const KeyFlag> keys) {
+  for (const KeyFlag& k : keys) {
+    if (std::ranges::find(trace_keys, k.key) != trace_keys.end()) continue;
+    std::string known;
+    for (const std::string_view key : trace_keys) known += (known.empty() ? "" : ", ") + std::string(key);
+    throw UserError(k.flag + ": a traced step is what it was traced as; of the scenario's keys it "
+                    "takes " + known);
+  }
+}
+
+bool same_name(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](unsigned char x, unsigned char y) {
+    return std::tolower(x) == std::tolower(y);
+  });
+}
+
+// The driver's name of a card that has vendor's figures; empty elsewhere.
+std::string driver_name(const std::string& gpu) {
+  if (!find_named_file_if_any("gpus", gpu, ".toml")) return "";
+  return read_gpu(gpu).driver_name;
+}
+
+// Which built-in card the trace is of.
+class TracedCard {
+ public:
+  TracedCard(const TracedStep& step, Profiles& profiles) : step_(step), profiles_(profiles) {}
+
+  // The profile of the traced card; null where it is `gpu` itself.
+  const GpuProfile* other_than(const std::string& gpu) {
+    if (step_.gpu.empty()) return nullptr;
+    if (same_name(profiles_.get(gpu).driver_name, step_.gpu)) return nullptr;
+    if (same_name(driver_name(gpu), step_.gpu)) return nullptr;
+    return &profiles_.get(name());
+  }
+
+  const std::string& name() {
+    if (!name_.empty()) return name_;
+    for (const std::string& card : known_names("gpus", ".toml")) {
+      if (same_name(driver_name(card), step_.gpu)) return name_ = card;
+    }
+    throw UserError(step_.file + ": is of a card that is not known, \"" + step_.gpu +
+                    "\" (see `stepsight show gpus`): its kernels cannot be carried over to another "
+                    "one; --gpu must be the card itself, with a profile of `stepsight calibrate` "
+                    "whose driver_name is this");
+  }
+
+ private:
+  const TracedStep& step_;
+  Profiles& profiles_;
+  std::string name_;
+};
+
+// A traced step has no architecture: cluster and training keys are read beside a model that stands in
+// for it and is then forgotten.
+ScenarioFile read_keys(const TraceQuestion& question) {
+  std::vector<KeyFlag> keys = question.keys;
+  keys.push_back({"--model", "name", "gpt2-124m"});
+  ScenarioFile file = question.scenario.empty() ? scenario_from_flags(keys)
+                                                : read_scenario(question.scenario, keys);
+  for (Scenario& s : file.points) {
+    s.model = {};
+    s.model.name = question.trace;
+  }
+  return file;
+}
+
+void settle_parameters(const TraceQuestion& question,
+                       TracedStep& step,
+                       const GpuProfile& traced_on,
+                       std::vector<std::string>& notes) {
+  if (step.sizes_recorded) {
+    const std::int64_t recorded = parameter_count(step);
+    if (question.parameters && *question.parameters != recorded) {
+      throw UserError(fmt::format(
+          "--params {}: the trace records {} parameters; the flag is for traces without shapes",
+          *question.parameters, recorded));
+    }
+    return;
+  }
+  const std::optional<std::int64_t> inferred =
+      question.parameters ? question.parameters : infer_parameters(step, traced_on);
+  if (!inferred) {
+    throw UserError(step.file +
+                    ": records no shapes and no optimizer step: the number of parameters is not "
+                    "known; give --params, or trace with record_shapes=True");
+  }
+  share_out_parameters(step, *inferred);
+  notes.push_back(fmt::format(
+      "The trace records no shapes: {} parameters {}, shared out over {} gradients as backward's "
+      "time is. Trace with record_shapes=True for their true sizes.",
+      *inferred,
+      question.parameters ? "as given" : "inferred from the optimizer's time as fused AdamW",
+      step.gradients.size()));
+}
+
+// Figures that nobody measured are not passed off as measured.
+void note_link(const Scenario& s, const GpuProfile& gpu, std::vector<std::string>& notes) {
+  const Link link = resolve_link(gpu, s.cluster);
+  if (link.kind != Link::Kind::collective || link.origin == CurveOrigin::measured) return;
+  const std::string note = s.cluster.link + ": " + std::string(describe(link.origin)) + ".";
+  if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
+}
+
+void note_trace(const TracedStep& step, std::vector<std::string>& notes) {
+  if (step.gpu.empty()) {
+    notes.emplace_back("The trace does not say which card it is of: it is taken for the same one.");
+  }
+  if (step.other_streams > 0) {
+    notes.push_back(fmt::format(
+        "{} kernels ran wholly beside others, on further streams; they count no time of their own.",
+        step.other_streams));
+  }
+}
+
+}  // namespace
+
+void predict_trace(const TraceQuestion& question) {
+  check_keys(question.keys);
+  ScenarioFile file = read_keys(question);
+  TracedReport report;
+  report.title = file.title;
+  report.axes = file.axes;
+  report.notes = question.notes;
+  report.step = read_traced_step(question.trace);
+  const bool with_batch = std::ranges::any_of(
+      question.keys, [](const KeyFlag& k) { return k.key == "batch"; });
+  if (with_batch) report.batch = file.points.back().training.batch;
+
+  Profiles profiles;
+  TracedCard card(report.step, profiles);
+  note_trace(report.step, report.notes);
+  const std::string& last_gpu = file.points.back().cluster.gpu;
+  const GpuProfile* other = card.other_than(last_gpu);
+  settle_parameters(
+      question, report.step, other != nullptr ? *other : profiles.get(last_gpu), report.notes);
+  for (std::size_t i = 0; i < file.points.size(); ++i) {
+    Scenario& s = file.points[i];
+    const GpuProfile& gpu = profiles.get(s.cluster.gpu);
+    note_link(s, gpu, report.notes);
+    report.points.push_back(predict_traced(report.step, s, gpu, card.other_than(s.cluster.gpu)));
+    std::vector<std::string> values;
+    const std::vector<std::size_t> at = coordinates(file, i);
+    for (std::size_t a = 0; a < at.size(); ++a) values.push_back(file.axis_values[a][at[a]]);
+    report.coordinates.push_back(std::move(values));
+  }
+  write_output(question.output,
+               question.json  ? traced_json(report)
+               : question.csv ? traced_csv(report)
+                              : traced_text(report, profiles.get(last_gpu)));
+}
+
+}  // namespace stepsight

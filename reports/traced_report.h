@@ -1,0 +1,30 @@
+// Predictions for a user's own traced step, for people and for machines.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "model/profile.h"
+#include "model/traced_step.h"
+#include "simulate/traced_prediction.h"
+
+namespace stepsight {
+
+struct TracedReport {
+  std::string title;
+  TracedStep step;
+  std::vector<std::string> axes;                      // keys given as arrays
+  std::vector<std::vector<std::string>> coordinates;  // [point][axis]: the values, as written
+  std::vector<TracedPoint> points;                    // at least one
+  std::vector<std::string> notes;
+  std::int64_t batch = 0;  // samples of each GPU in a step; 0 = not said, no samples/s
+};
+
+// `gpu` is the card of the last point, which the text explains.
+std::string traced_text(const TracedReport& report, const GpuProfile& gpu);
+// {"schema": 1, "title", "trace": {...}, "axes", "points": [...], "notes"}; times in seconds, sizes
+// in bytes, null for what the trace does not say.
+std::string traced_json(const TracedReport& report);
+// One row a point, with a header.
+std::string traced_csv(const TracedReport& report);
+
+}  // namespace stepsight
