@@ -83,6 +83,10 @@ ScenarioFile read_keys(const TraceQuestion& question) {
   ScenarioFile file = question.scenario.empty() ? scenario_from_flags(keys)
                                                 : read_scenario(question.scenario, keys);
   for (Scenario& s : file.points) {
+    if (shards_optimizer(s.parallel.strategy)) {
+      throw UserError("strategy: a traced step holds all states on its GPU; of the strategies it takes "
+                      "ddp and none");
+    }
     s.model = {};
     s.model.name = question.trace;
   }

@@ -16,12 +16,6 @@ constexpr std::uint8_t compute_class = 1;
 constexpr std::uint8_t collective_class = 2;
 constexpr std::uint8_t copy_class = 3;
 
-struct Timed {
-  Picoseconds kernel = 0;
-  Picoseconds issue = 0;
-  std::uint32_t label = 0;
-};
-
 WorkKind work_kind(const TracedKernel& k) {
   if (k.part == StepPart::optimizer) return WorkKind::optimizer;
   if (k.kind == KernelKind::product) return WorkKind::gemm;
@@ -144,7 +138,7 @@ void Builder::time_buckets() {
   const std::uint32_t name = label("bucket", Phase::gradient_sync, WorkKind::communication);
   const double issue = gpu_.host.collective_us * 1e-6;
   for (const Bucket& bucket : buckets_) {
-    const LinkCost c = bucket_time(link_, gpu_, Bytes{bucket.bytes});
+    const LinkCost c = message_time(link_, gpu_, Bytes{bucket.bytes});
     const Seconds time = without_.communication ? Seconds{0} : c.time;
     bucket_.push_back({to_picoseconds(time), to_picoseconds(Seconds{issue}), name});
     out_.kernel_seconds[static_cast<std::size_t>(WorkKind::communication)] += time.value;

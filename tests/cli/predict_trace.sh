@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# predict --model TRACE from the outside: streams, exit codes, width, the machine's forms. Figures are
+# not looked at: tests/validation holds them against measured steps.
+set -euo pipefail
+program=$1
+source_dir=$2
+traces=$source_dir/tests/validation/traces
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+fail() {
+  echo "FAILED: $*" >&2
+  [ ! -e out ] || head -n 60 out >&2
+  [ ! -e err ] || cat err >&2
+  exit 1
+}
+
+good() {
+  "$program" "$@" >out 2>err || fail "stepsight $* -> exit $?"
+  [ -s out ] && [ ! -s err ] || fail "stepsight $*: wrong streams"
+}
+bad() {
+  local pattern=$1 status=0
+  shift
+  "$program" "$@" >out 2>err || status=$?
+  [ "$status" -eq 2 ] && [ ! -s out ] || fail "stepsight $* -> exit $status"
+  grep -qe "$pattern" err || fail "stepsight $*: no line like: $pattern"
+}
+has() { grep -qe "$1" out || fail "no line like: $1"; }
+
+resnet=(--model "$traces/resnet50_b64.json.gz" --gpu h200-sxm)
+good predict "${resnet[@]}" --gpus 1,2,8 --batch 64
+if awk 'length($0) > 80' out | grep -v "$traces"; then fail "over 80 columns"; fi
+has '25,557,032'
+has '^GPUs  *step  *samples/s  *weak'
+has 'Why 8 GPUs do .* times the work of one'
+has 'No --link was given: took nvlink4-nvswitch'
+has 'Under the profiler'
+
+good predict "${resnet[@]}" --link loopback:1,loopback:4 --csv
+[ "$(wc -l <out)" -eq 3 ] || fail "not one row a point"
+good predict "${resnet[@]}" --json
+has '"parameters": 25557032'
+
+# Another card: how much was carried over how is said.
+good predict --model "$traces/gpt2_124m_b8.json.gz" --gpu a100-sxm-80
+has 'carried over operator by operator'
+
+# A scenario file gives the cluster, the trace the model.
+cat >cluster.toml <<'TOML'
+[model]
+name = "gpt2-124m"
+[cluster]
+gpu = "h200-sxm"
+gpus = [2, 4]
+link = "nvlink4-nvswitch"
+TOML
+good predict cluster.toml --model "$traces/resnet50_b64.json.gz"
+[ "$(grep -cE '^ +[24] ' out)" -eq 2 ] || fail "not one row a GPU count"
+
+bad '^stepsight: --seq: a traced step is what it was traced as' predict "${resnet[@]}" --seq 8
+bad 'the trace records 25557032 parameters' predict "${resnet[@]}" --params 7
+bad 'for a --model that is a trace' predict --model gpt2-124m --gpu h200-sxm --params 7
+bad 'holds all states on its GPU' predict "${resnet[@]}" --strategy fsdp
+bad 'nearest known names' predict --model "$traces/resnet50_b64.json.gz" --gpu h200-sx
+bad 'nowhere.json.gz: cannot be read' predict --model nowhere.json.gz --gpu h200-sxm
+head -c 100000 "$traces/resnet50_b64.json.gz" >cut.json.gz
+bad 'cut.json.gz: the compressed file ends early, after [0-9]* bytes' \
+  predict --model cut.json.gz --gpu h200-sxm
+gzip -dc "$traces/resnet50_b64.json.gz" >whole.json
+head -c 1000000 whole.json >cut.json
+bad 'cut.json: byte 1000000: the file ends in the middle' predict --model cut.json --gpu h200-sxm
+sed 's/NVIDIA H200/Imaginary 9000/' whole.json >unknown.json
+bad 'a card that is not known, "Imaginary 9000"' predict --model unknown.json --gpu h200-sxm
+
+# Without shapes: inferred and said, or as given.
+sed 's/"Input Dims"/"Lost"/g' whole.json >plain.json
+good predict --model plain.json --gpu h200-sxm
+has 'parameters inferred from the'
+good predict --model plain.json --gpu h200-sxm --params 25557032
+has '25557032 parameters as given'
+echo "predict with a trace: good"
