@@ -8,72 +8,13 @@
 #include <vector>
 
 #include "model/errors.h"
+#include "model/link_wires.h"
+#include "model/topology_network.h"
 #include "model/transport.h"
 
 namespace stepsight {
 
 namespace {
-
-// --- what the wires carry
-// -------------------------------------------------------------------------
-
-// GB/s of one lane, one direction, after line coding (PCI-SIG).
-constexpr std::array<double, 7> pcie_lane_GBps{0, 0.25, 0.5, 0.985, 1.969, 3.938, 7.563};
-// GB/s of one NVLink, one direction (NVIDIA's data sheets).
-constexpr std::array<double, 6> nvlink_GBps{0, 20, 25, 25, 25, 50};
-// NVLinks of a GPU on an SXM board or in a rack.
-constexpr std::array<int, 6> nvlinks_of_gpu{0, 4, 6, 12, 18, 18};
-// NVLinks of a bridge: 2080 Ti and Titan RTX, 3090 and A6000 (at 14 GB/s each), H100 NVL.
-constexpr std::array<int, 6> nvlinks_of_bridge{0, 2, 2, 4, 12, 18};
-constexpr double geforce_nvlink3_GBps = 14.06;
-
-// Share of the wire's rate that collectives reach, from the sweeps in calibrate/measurements: PCIe
-// peers 0.55 (RTX PRO 6000) to 0.8 (RTX 4090 with a patched driver), NVLink by generation.
-constexpr double pcie_share = 0.65;
-constexpr std::array<double, 6> nvlink_share{0, 0.9, 0.9, 0.8, 0.83, 0.8};
-// In-switch sums move S + S / n a rank in place of 2 S (n - 1) / n; they reach this share.
-constexpr std::array<double, 6> nvls_share{0, 0, 0, 0, 0.71, 0.52};
-
-// What host memory hands over between two cards' staging buffers, by the platform's generation: no
-// P2P means 4 to 5 GB/s on PCIe 3, 2 to 13 on PCIe 4, about 30 on PCIe 5.
-constexpr std::array<double, 7> staging_GBps{0, 8, 8, 12.5, 19, 150, 150};
-// Between sockets: for staged copies (0.7 to 3 GB/s in servers of eight before PCIe 5), and for
-// PCIe peers.
-constexpr std::array<double, 7> socket_staged_GBps{0, 1.9, 1.9, 1.9, 1.9, 30, 30};
-constexpr std::array<double, 7> socket_GBps{0, 2.5, 2.5, 2.5, 14, 27, 27};
-
-// Parts of the latency in us. The base and the hop over NVLink and PCIe are NCCL's own values for
-// its LL protocol on a ring (graph/tuning.cc: 6.6, 0.6, 1.0), the hop raised to what A100 and B200
-// show; the others are from the sweeps.
-constexpr double base_us = 6.6;
-constexpr double nvlink_hop_us = 0.8;
-constexpr double pcie_hop_us = 1.0;
-constexpr double staging_hop_us = 2.0;
-
-struct NetworkFacts {
-  double share;  // of the line rate, with GPUDirect
-  double hop_us;
-  double ramp_us;
-};
-
-// In the order of NetworkKind.
-constexpr std::array<NetworkFacts, 7> networks{{
-    {1, 0, 0},
-    {0.92, 8, 20},   // InfiniBand
-    {0.9, 9, 20},    // RoCE
-    {0.85, 28, 60},  // EFA
-    {0.9, 25, 60},   // TCP
-    {0.7, 15, 40},   // Omni-Path
-    {0.95, 60, 40},  // Slingshot
-}};
-// Collectives between racks of one NVLink domain carry eight adapters' worth, of 72 (405 GB/s of
-// bus bandwidth over 20 racks).
-constexpr double rack_adapters = 8;
-// Sockets on one adapter: what the host's threads copy.
-constexpr double tcp_limit_GBps = 6;
-// Without GPUDirect the data takes the way over host memory: 56 % is what machines with PCIe's
-// access control left on were measured at.
-constexpr double no_gpudirect_share = 0.56;
 
 std::size_t at(int generation) {
   return static_cast<std::size_t>(generation);
@@ -120,34 +61,36 @@ class Numbered {
 };
 
 void join_sockets(const LinkClass& link, Topology& t, const Numbered& sockets) {
-  double rate = (link.peer_to_peer ? socket_GBps : socket_staged_GBps)[at(link.pcie_generation)];
-  // More than two "sockets" are NUMA nodes of one.
-  if (sockets.made().size() > 2) rate *= 4;
+  double rate = socket_edge_GBps(link.pcie_generation, link.peer_to_peer);
+  if (sockets.made().size() > 2) rate *= numa_over_socket;
   for (std::size_t a = 0; a < sockets.made().size(); ++a) {
     for (std::size_t b = a + 1; b < sockets.made().size(); ++b) {
-      add_edge(
-          t, sockets.made()[a].second, sockets.made()[b].second, EdgeKind::socket_link, rate, 0.5);
+      add_edge(t,
+               sockets.made()[a].second,
+               sockets.made()[b].second,
+               EdgeKind::socket_link,
+               rate,
+               socket_us);
     }
   }
 }
 
 void add_pcie(const LinkClass& link, std::span<const CardSlot> slots, Topology& t) {
-  const auto generation = at(link.pcie_generation);
-  const double slot = pcie_lane_GBps[generation] * link.pcie_lanes * pcie_share;
-  const double staging = 1 / (1 / slot + 1 / staging_GBps[generation]);
+  const double slot = pcie_edge_GBps(link.pcie_generation, link.pcie_lanes);
+  const double staging = staging_edge_GBps(link.pcie_generation, slot);
   // The uplink of a switch has all its lanes, however few the cards' slots have.
-  const double uplink = pcie_lane_GBps[generation] * 16 * pcie_share;
+  const double uplink = pcie_edge_GBps(link.pcie_generation, 16);
   Numbered sockets(t, VertexKind::socket);
   Numbered bridges(t, VertexKind::host_bridge);
   Numbered switches(t, VertexKind::pcie_switch);
   for (std::uint32_t g = 0; g < t.gpus; ++g) {
     const std::uint32_t socket = sockets.get(slots[g].socket).first;
     const auto [bridge, new_bridge] = bridges.get(slots[g].host_bridge);
-    if (new_bridge) add_edge(t, bridge, socket, EdgeKind::socket_link, 4 * uplink, 0.1);
+    if (new_bridge) add_edge(t, bridge, socket, EdgeKind::socket_link, 4 * uplink, bridge_us);
     std::uint32_t above = bridge;
     if (slots[g].pcie_switch >= 0) {
       const auto [own, is_new] = switches.get(static_cast<std::uint32_t>(slots[g].pcie_switch));
-      if (is_new) add_edge(t, own, bridge, EdgeKind::pcie, uplink, 0.2);
+      if (is_new) add_edge(t, own, bridge, EdgeKind::pcie, uplink, pcie_switch_us);
       above = own;
     }
     add_edge(t, g, above, EdgeKind::pcie, slot, pcie_hop_us / 2);
@@ -273,12 +216,8 @@ double network_GBps(const LinkClass& link, const CollectiveGroup& group, bool wi
   double nics = std::min(f.nics, std::max(1.0, std::ceil(f.nics * in_use)));
   if (link.domain > 8 && !wire) nics = std::min(nics, rack_adapters);
   nics = std::min(nics, f.nics / static_cast<double>(group.sharing));
-  double rate = nics * f.nic_GBps;
-  if (wire) return rate;
-  const NetworkFacts& facts = networks[static_cast<std::size_t>(f.kind)];
-  rate *= facts.share;
-  if (f.kind == NetworkKind::tcp) rate = std::min(rate, nics * tcp_limit_GBps);
-  if (!f.gpudirect && f.kind != NetworkKind::tcp) rate *= no_gpudirect_share;
+  if (wire) return nics * f.nic_GBps;
+  double rate = nics * adapter_GBps(f.kind, f.nic_GBps, f.gpudirect);
   if (group.nodes > f.leaf_machines) rate /= f.oversubscription;
   return rate;
 }
@@ -286,20 +225,22 @@ double network_GBps(const LinkClass& link, const CollectiveGroup& group, bool wi
 // Bus bandwidth between machines. A ring crosses each machine's border once each way; two levels
 // (sum inside, exchange 2 S (N - 1) / N between machines, spread inside) cross it less when few
 // machines take part: half as much with two.
-double between_machines(const CollectiveGroup& g, double network, const MachineRates& inside) {
+double between_machines(const CollectiveGroup& g,
+                        const NetworkRates& rates,
+                        const MachineRates& inside) {
   const auto n = static_cast<double>(g.ranks);
   const auto machines = static_cast<double>(g.nodes);
   const double per_machine = n / machines;
   if (g.kind == CollectiveKind::all_to_all) {
-    return std::min(inside.pairs_GBps, network / per_machine * (n - 1) / (n - per_machine));
+    return std::min(inside.pairs_GBps,
+                    rates.pairs_GBps / per_machine * (n - 1) / (n - per_machine));
   }
-  if (per_machine <= 1) return network;
-  const double ring = std::min(inside.ring_GBps, network);
+  if (per_machine <= 1) return rates.ring_GBps;
+  const double ring = std::min(inside.ring_GBps, rates.ring_GBps);
   if (g.kind != CollectiveKind::all_reduce) return ring;
-  const double levels = network * (n - 1) / n * machines / (machines - 1);
   // Without in-switch sums the inner levels are chains that carry the sum up and the result down.
   const double inner = inside.nvls_GBps > 0 ? inside.nvls_GBps : 0.85 * inside.ring_GBps;
-  return std::max(ring, std::min(inner, levels));
+  return std::max(ring, std::min(inner, rates.levels_GBps));
 }
 
 double hops_of(CollectiveKind kind, double ranks) {
@@ -318,8 +259,33 @@ double hops_of(CollectiveKind kind, double ranks) {
   return 0;
 }
 
+bool has_own_network(const LinkClass& link) {
+  return link.machine && has_network(*link.machine);
+}
+
+// What lies between the machines of a group: the adapters and switches of its own graph, or the
+// class's network.
+NetworkRates network_of(const LinkClass& link, const CollectiveGroup& g, std::int64_t inside) {
+  if (has_own_network(link)) {
+    NetworkRates rates = network_rates(*link.machine, static_cast<std::uint32_t>(inside), g.nodes);
+    if (g.sharing <= 1) return rates;
+    // Groups side by side on the machine's other GPUs: together no more than all adapters carry.
+    const NetworkRates all = network_rates(*link.machine, link.machine->gpus, g.nodes);
+    const auto groups = static_cast<double>(g.sharing);
+    rates.ring_GBps = std::min(rates.ring_GBps, all.ring_GBps / groups);
+    rates.levels_GBps = std::min(rates.levels_GBps, all.levels_GBps / groups);
+    rates.pairs_GBps = std::min(rates.pairs_GBps, all.pairs_GBps / groups);
+    return rates;
+  }
+  const NetworkFacts& facts = networks[static_cast<std::size_t>(link.fabric.kind)];
+  const double rate = network_GBps(link, g, false);
+  const auto n = static_cast<double>(g.ranks);
+  const auto machines = static_cast<double>(g.nodes);
+  return {rate, rate * (n - 1) / n * machines / (machines - 1), rate, facts.hop_us, facts.ramp_us};
+}
+
 void check(const LinkClass& link, const CollectiveGroup& group) {
-  if (group.nodes > 1 && link.fabric.kind == NetworkKind::none) {
+  if (group.nodes > 1 && link.fabric.kind == NetworkKind::none && !has_own_network(link)) {
     throw UserError("the link names no network between machines, but " +
                     std::to_string(group.nodes) +
                     " of them are asked for: add it as in 'nvlink4-nvswitch+8x400G-ib'");
@@ -343,16 +309,13 @@ Topology build_machine(const LinkClass& link,
   for (std::uint32_t g = 0; g < t.gpus; ++g) add_vertex(t, VertexKind::gpu);
   add_pcie(link, slots, t);
   t.nvlink_generation = link.nvlink_generation;
-  const double share = nvlink_share[at(link.nvlink_generation)];
   for (const NvlinkPair& p : pairs) {
-    // NVLink 3 of bridges with few links runs at 14 GB/s each, that of boards at 25.
-    const bool desktop = link.nvlink_generation == 3 && p.lanes == 4;
-    const double lane = desktop ? geforce_nvlink3_GBps : nvlink_GBps[at(link.nvlink_generation)];
-    add_edge(t, p.a, p.b, EdgeKind::nvlink, lane * share * p.lanes, nvlink_hop_us, p.lanes);
+    const double rate = nvlink_edge_GBps(link.nvlink_generation, p.lanes, false);
+    add_edge(t, p.a, p.b, EdgeKind::nvlink, rate, nvlink_hop_us, p.lanes);
   }
   if (switch_lanes > 0) {
     const std::uint32_t sw = add_vertex(t, VertexKind::nvswitch);
-    const double rate = nvlink_GBps[at(link.nvlink_generation)] * share * switch_lanes;
+    const double rate = nvlink_edge_GBps(link.nvlink_generation, switch_lanes, true);
     for (std::uint32_t g = 0; g < t.gpus; ++g) {
       add_edge(t, g, sw, EdgeKind::nvlink, rate, nvlink_hop_us / 2, switch_lanes);
     }
@@ -382,12 +345,11 @@ CollectiveParameters<double> class_parameters(const LinkClass& link, const Colle
   p.latency_us = base_us + hops_of(group.kind, static_cast<double>(inside_ranks)) * inside.hop_us;
   double network_ramp = 0;
   if (group.nodes > 1) {
-    const NetworkFacts& facts = networks[static_cast<std::size_t>(link.fabric.kind)];
-    busbw = std::min(
-        busbw,
-        between_machines(group, network_GBps(link, group, false), inside));
-    p.latency_us += 2 * std::log2(static_cast<double>(group.nodes)) * facts.hop_us + facts.hop_us;
-    network_ramp = facts.ramp_us;
+    const NetworkRates network = network_of(link, group, inside_ranks);
+    busbw = std::min(busbw, between_machines(group, network, inside));
+    p.latency_us +=
+        2 * std::log2(static_cast<double>(group.nodes)) * network.hop_us + network.hop_us;
+    network_ramp = network.ramp_us;
   }
   if (link.busbw_GBps > 0) busbw = link.busbw_GBps;
   p.busbw_GBps = busbw;

@@ -101,7 +101,7 @@ struct Cluster {
   std::int64_t gpus = 1;
   std::string link;  // link name, e.g. "nvlink4-nvswitch" or "loopback:2"; empty with one GPU
   std::int64_t nodes = 1;  // machines that the GPUs are spread over evenly
-  std::string topo;        // file of `nvidia-smi topo -m` text, or empty
+  std::string topo;        // file of `nvidia-smi topo -m` text, "[cluster.topology]", or empty
   // What `link` and `topo` stand for, once a reader has looked them up (model/io/link_file.h). Null:
   // the name alone decides.
   std::shared_ptr<const LinkFacts> facts;

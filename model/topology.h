@@ -1,7 +1,8 @@
 // One machine as a graph: GPUs, PCIe switches, host bridges, sockets, NVSwitch, and what joins
 // them, each edge with the bandwidth that a collective gets of it in one direction and with its
-// latency. Machines of a cluster are equal, so one stands for all; what lies between them is a
-// Fabric.
+// latency. Machines of a cluster are equal, so one stands for all. What lies between them is a
+// Fabric by class, or part of the graph: the machine's adapters, the leaves that they hang on, and
+// the spines above.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,12 +10,23 @@
 
 namespace stepsight {
 
-enum class VertexKind : std::uint8_t { gpu, pcie_switch, host_bridge, socket, nvswitch, staging };
+enum class VertexKind : std::uint8_t {
+  gpu,
+  pcie_switch,
+  host_bridge,
+  socket,
+  nvswitch,
+  staging,
+  nic,
+  leaf,   // a switch of the network that adapters are plugged into
+  spine,  // a switch that joins leaves
+};
 enum class EdgeKind : std::uint8_t {
   pcie,
   nvlink,
   socket_link,  // between sockets, and from a host bridge to its socket
   staging,      // from a GPU through host memory: write, hand over, read
+  network,      // from an adapter to its leaf, from a leaf to a spine
 };
 
 struct Vertex {
@@ -37,6 +49,10 @@ struct Topology {
   bool peer_to_peer = true;     // PCIe peers may reach each other's memory
   int nvlink_generation = 0;    // 0 without NVLink
   bool in_switch_sums = false;  // NVSwitch of the third generation on: NVLS
+  // The graph's leaves serve so many machines; the next machines have such leaves of their own, and
+  // spines are common to all. 0: all machines are under the leaves.
+  std::int64_t machines_per_leaf = 0;
+  bool packed = true;  // the job's machines fill one set of leaves after the other
   std::vector<Vertex> vertices;
   std::vector<Edge> edges;
 };

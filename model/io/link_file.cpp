@@ -13,6 +13,7 @@
 #include "model/io/read_file.h"
 #include "model/io/table.h"
 #include "model/io/topo_matrix.h"
+#include "model/topology_network.h"
 
 namespace stepsight {
 
@@ -133,6 +134,21 @@ std::string deviations(const MeasuredLink& link,
   return out;
 }
 
+// With a graph of the machine's own, the name stands for what the graph does not say.
+std::shared_ptr<LinkFacts> class_facts(const std::string& name, std::string_view with) {
+  auto facts = std::make_shared<LinkFacts>();
+  facts->name = name;
+  facts->link_class = name.empty() ? LinkClass{} : parse_link_class(name);
+  if (!facts->link_class) {
+    throw UserError(
+        fmt::format("with {} the link must be a class, such as \"pcie4-x16-nop2p\", "
+                    "which says what the file does not: generation, lanes and P2P; got \"{}\"",
+                    with,
+                    name));
+  }
+  return facts;
+}
+
 }  // namespace
 
 std::optional<MeasuredLink> read_measured_link(const std::string& name) {
@@ -161,13 +177,17 @@ std::optional<MeasuredLink> read_measured_link(const std::string& name) {
 }
 
 std::shared_ptr<const LinkFacts> find_link(const std::string& name, const std::string& topo_file) {
+  if (!topo_file.empty()) {
+    auto facts = class_facts(name, "a topology file");
+    facts->link_class->machine =
+        std::make_shared<const Topology>(read_topo_matrix(topo_file, *facts->link_class));
+    return facts;
+  }
   auto facts = std::make_shared<LinkFacts>();
   facts->name = name;
   const LinkName split = split_limit(name);
   facts->link_class = parse_link_class(name);
-  if (topo_file.empty() && split.busbw_GBps == 0 && !name.empty()) {
-    facts->measured = read_measured_link(name);
-  }
+  if (split.busbw_GBps == 0 && !name.empty()) facts->measured = read_measured_link(name);
   if (!facts->link_class && !facts->measured && split.busbw_GBps > 0) {
     // "rtx4090-p2p@20": a measured machine's class with a bandwidth of the user's.
     if (const auto measured = read_measured_link(split.name)) {
@@ -175,17 +195,18 @@ std::shared_ptr<const LinkFacts> find_link(const std::string& name, const std::s
       facts->link_class->busbw_GBps = split.busbw_GBps;
     }
   }
-  if (!topo_file.empty()) {
-    if (!facts->link_class && !name.empty()) {
-      throw UserError(
-          "with a topology file the link must be a class, such as \"pcie4-x16-nop2p\", "
-          "which says what the file does not: generation, lanes and P2P; got \"" +
-          name + "\"");
-    }
-    if (!facts->link_class) facts->link_class = LinkClass{};
-    facts->link_class->machine =
-        std::make_shared<const Topology>(read_topo_matrix(topo_file, *facts->link_class));
+  return facts;
+}
+
+std::shared_ptr<const LinkFacts> find_link(const std::string& name, const TopologyTable& table) {
+  auto facts = class_facts(name, "[cluster.topology]");
+  auto machine = std::make_shared<const Topology>(table_topology(table, *facts->link_class));
+  if (has_network(*machine) && facts->link_class->fabric.kind != NetworkKind::none) {
+    throw UserError(
+        "[cluster.topology] has the network's adapters: leave out what stands behind "
+        "'+' in the link's name");
   }
+  facts->link_class->machine = std::move(machine);
   return facts;
 }
 

@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "model/io/topology_table.h"
 #include "model/link_curve.h"
 #include "model/point_row.h"
 
@@ -37,6 +38,9 @@ std::optional<MeasuredLink> read_measured_link(const std::string& name);
 // is neither a measured link nor a class gives facts that are empty: the GPU's profile may have it.
 // UserError when the topology file is bad, or is given with a name that is no class.
 std::shared_ptr<const LinkFacts> find_link(const std::string& name, const std::string& topo_file);
+
+// The same with [cluster.topology] of a scenario.
+std::shared_ptr<const LinkFacts> find_link(const std::string& name, const TopologyTable& table);
 
 // Every measured link there is, by name.
 std::vector<std::string> measured_link_names();

@@ -102,6 +102,10 @@ void read_section(Entries& entries, Table& root, std::string_view name, ErrorLis
     const Value* value = table.value(key.name);
     if (value != nullptr) read_key(entries, key, *value, value->at, errors);
   }
+  if (name == "cluster") {
+    Table topology = table.sub_table("topology");
+    if (topology.present()) entries.topology = read_topology_table(topology);
+  }
   table.finish();
 }
 
@@ -159,6 +163,9 @@ void read_flag(Entries& entries, const KeyFlag& flag, ErrorList& errors) {
 }
 
 void check_rivals(const Entries& entries, ErrorList& errors) {
+  if (entries.topology && entries.find("topo") != nullptr) {
+    errors.add(entries.topology->at, "[cluster.topology] and 'topo' exclude each other: give one");
+  }
   for (const auto& [one, other] : rivals) {
     const Entry* second = entries.find(other);
     if (entries.find(one) == nullptr || second == nullptr) continue;

@@ -1,5 +1,6 @@
 // The inner half of reading a scenario: which keys were given, with which values, where.
 #pragma once
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -8,6 +9,7 @@
 #include "model/io/model_file.h"
 #include "model/io/scenario_file.h"
 #include "model/io/scenario_keys.h"
+#include "model/io/topology_table.h"
 
 namespace stepsight {
 
@@ -27,6 +29,7 @@ struct Entries {
   std::string title;
   std::vector<Entry> list;                                      // in order of appearance
   std::vector<std::pair<std::string_view, Position>> sections;  // of the tables in the file
+  std::optional<TopologyTable> topology;                        // [cluster.topology]
   std::set<std::string_view> misread;  // keys with a mistake; "model" when one of [model] has one
 
   const Entry* find(std::string_view key) const;

@@ -77,9 +77,30 @@ void resolve_batch(Scenario& scenario) {
   scenario.training.batch = std::max<std::int64_t>(1, scenario.training.global_batch / shares);
 }
 
+// A machine's own graph has so many GPUs and no more.
+void check_machine(Sweep& sweep, const Cluster& cluster) {
+  const bool graph =
+      cluster.facts && cluster.facts->link_class && cluster.facts->link_class->machine;
+  if (!graph || cluster.nodes < 1 || cluster.gpus % cluster.nodes != 0) return;
+  const std::int64_t has = cluster.facts->link_class->machine->gpus;
+  if (cluster.gpus / cluster.nodes <= has) return;
+  const std::string message =
+      fmt::format("the topology has {} GPUs a machine, but {} on {} machines are asked for",
+                  has,
+                  cluster.gpus,
+                  cluster.nodes);
+  if (const Entry* entry = sweep.entries.find("gpus")) {
+    note(sweep, *entry, choice(sweep, *entry), message);
+  } else {
+    sweep.errors.add(sweep.entries.section("cluster"), message);
+  }
+}
+
 // A link that cannot be read is noted once, at its key, and then stands for nothing.
 void look_up_link(Sweep& sweep, Cluster& cluster) {
-  if (!cluster.topo.empty() && !sweep.folder.empty() &&
+  const std::optional<TopologyTable>& table = sweep.entries.topology;
+  if (table && cluster.topo.empty()) cluster.topo = topology_table_name;
+  if (!table && !cluster.topo.empty() && !sweep.folder.empty() &&
       std::filesystem::path(cluster.topo).is_relative()) {
     cluster.topo = (std::filesystem::path(sweep.folder) / cluster.topo).string();
   }
@@ -87,14 +108,16 @@ void look_up_link(Sweep& sweep, Cluster& cluster) {
   const auto [known, is_new] = sweep.links.try_emplace({cluster.link, cluster.topo});
   if (is_new) {
     try {
-      known->second = find_link(cluster.link, cluster.topo);
+      known->second =
+          table ? find_link(cluster.link, *table) : find_link(cluster.link, cluster.topo);
     } catch (const UserError& error) {
-      const Entry* entry = sweep.entries.find(cluster.topo.empty() ? "link" : "topo");
+      const Entry* entry = sweep.entries.find(cluster.topo.empty() || table ? "link" : "topo");
       if (entry == nullptr) throw;
       note(sweep, *entry, choice(sweep, *entry), error.what());
     }
   }
   cluster.facts = known->second;
+  check_machine(sweep, cluster);
 }
 
 Scenario build_point(Sweep& sweep) {

@@ -7,7 +7,9 @@
 
 #include "model/errors.h"
 #include "model/io/nccl_log.h"
+#include "model/io/scenario_file.h"
 #include "model/io/topo_matrix.h"
+#include "model/link_curve.h"
 #include "model/transport.h"
 #include "tests/catch2.h"
 
@@ -29,6 +31,25 @@ GPU0     X      PHB     NV4     NODE    SYS     0-23    0
 GPU1    PHB      X      NODE    NV4     SYS     0-23    0
 GPU2    NV4     NODE     X      PHB     PHB     24-47   1
 GPU3    NODE    NV4     PHB      X      PHB     24-47   1
+)";
+
+const std::string table_text = R"([model]
+name = "gpt2-124m"
+[cluster]
+gpu = "h200-sxm"
+gpus = 8
+nodes = 4
+link = "pcie4-x16-p2p"
+[cluster.topology]
+machines_per_leaf = 2
+edges = [
+  { from = "gpu0-1", to = "switch0-1" },
+  { from = "switch0-1", to = "socket0" },
+  { from = "gpu0", to = "gpu1", wire = "nv4" },
+  { from = "nic0-1", to = "switch0-1" },
+  { from = "nic0-1", to = "leaf0-1", wire = "200G-ib" },
+  { from = "leaf0-1", to = "spine0", oversubscription = 4 },
+]
 )";
 
 std::string damaged(const std::string& text, std::mt19937& random) {
@@ -114,4 +135,27 @@ TEST_CASE("megabytes of noise are refused") {
   for (std::size_t i = 0; i < noise.size(); i += 80) noise[i] = '\n';
   CHECK_THROWS_AS(read_collective_log("all_reduce.log", noise), UserError);
   CHECK_THROWS_AS(topo_matrix_topology("topo.txt", noise, LinkClass{}), UserError);
+}
+
+TEST_CASE("damaged topology tables give a machine with finite rates or a message") {
+  std::mt19937 random(6);
+  int read = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const std::string text = damaged(table_text, random);
+    INFO(text);
+    try {
+      for (const Scenario& s : read_scenario_text("s.toml", text).points) {
+        if (!s.cluster.facts || s.cluster.gpus < 2 || s.cluster.gpus % s.cluster.nodes != 0)
+          continue;
+        const auto found = link_curve(
+            *s.cluster.facts, {CollectiveKind::all_reduce, s.cluster.gpus, s.cluster.nodes});
+        if (!found) continue;
+        const double rate = found->curve.parameters.busbw_GBps;
+        CHECK((std::isfinite(rate) && rate > 0));
+        ++read;
+      }
+    } catch (const UserError&) {
+    }
+  }
+  CHECK(read > 100);
 }
