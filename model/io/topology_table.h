@@ -12,6 +12,7 @@
 //     { from = "leaf0", to = "spine0-1", oversubscription = 2 },
 //   ]
 #pragma once
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,6 +27,15 @@ namespace stepsight {
 
 // What Cluster::topo says when the scenario has the table.
 inline constexpr std::string_view topology_table_name = "[cluster.topology]";
+
+// Keys of the table and of its edges that scenarios/README.md explains; `from` and `to` aside.
+inline constexpr std::array<std::string_view, 7> topology_keys{"edges",
+                                                               "machines_per_leaf",
+                                                               "placement",
+                                                               "wire",
+                                                               "GBps",
+                                                               "latency_us",
+                                                               "oversubscription"};
 
 struct TableVertex {
   VertexKind kind = VertexKind::gpu;

@@ -13,6 +13,7 @@
 #include "model/io/model_file.h"
 #include "model/io/read_file.h"
 #include "model/io/scenario_keys.h"
+#include "model/io/topology_table.h"
 #include "tests/catch2.h"
 #include "tests/model/message_of.h"
 
@@ -399,7 +400,11 @@ TEST_CASE("the README of scenarios describes every key as the reader knows it") 
   // No row about a key that does not exist.
   std::size_t rows = 0;
   for (std::size_t at = 0; (at = readme.find("\n| `", at)) != std::string::npos; ++at) ++rows;
-  CHECK(rows == scenario_keys().size());
+  for (const std::string_view key : topology_keys) {
+    INFO(key);
+    CHECK(readme.find("\n| `" + std::string(key) + "` | ") != std::string::npos);
+  }
+  CHECK(rows == scenario_keys().size() + topology_keys.size());
 }
 
 TEST_CASE("a model file that promises another number of parameters is refused") {
