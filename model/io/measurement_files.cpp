@@ -1,5 +1,6 @@
 #include "model/io/measurement_files.h"
 
+#include <cmath>
 #include <filesystem>
 
 #include "model/errors.h"
@@ -29,6 +30,19 @@ std::int64_t ranks_in_name(std::string_view name) {
   }
   return ranks;
 }
+
+// What busbw / algbw = passes (n - 1) / n says of n, by the row with most digits.
+struct RanksOfBandwidth {
+  double most = 0;
+  std::int64_t ranks = 0;
+
+  void add(CollectiveKind kind, double algbw, double busbw) {
+    if (algbw <= most || info(kind).passes <= 0) return;
+    most = algbw;
+    const double share = busbw / algbw / info(kind).passes;
+    ranks = share > 0.25 && share < 0.999 ? std::llround(1 / (1 - share)) : 0;
+  }
+};
 
 bool is_floating(std::string_view type) {
   return type == "half" || type == "float" || type == "bfloat16" || type.empty();
@@ -69,17 +83,17 @@ void read_gemm_table(const std::string& file, std::string_view text, std::uint32
 
 void read_collective_sweep(const std::string& file, std::string_view text, std::uint32_t source,
                            Measurements& into) {
-  const std::int64_t ranks = ranks_in_name(std::filesystem::path(file).filename().string());
-  if (ranks < 1) {
-    throw UserError(file + ": the number of ranks is not known: the file's name must hold it, as in "
-                           "'sweep_8gpu.csv'");
-  }
   CsvTable table(file, text);
   const std::size_t size = table.column("size_bytes");
   const std::size_t op = table.column("op");
   const std::size_t time = table.column("time_us");
   const std::size_t type = table.optional_column("type");
+  const std::size_t algbw = table.optional_column("algbw_GBps");
+  const std::size_t busbw = table.optional_column("busbw_GBps");
   table.check_columns();
+  const std::size_t first = into.collectives.size();
+  std::int64_t ranks = ranks_in_name(std::filesystem::path(file).filename().string());
+  RanksOfBandwidth by_bandwidth;
   std::size_t other = 0;
   while (table.next()) {
     const std::optional<CollectiveKind> kind = parse_collective(table.text(op));
@@ -90,8 +104,17 @@ void read_collective_sweep(const std::string& file, std::string_view text, std::
     }
     into.collectives.push_back(
         {*kind, ranks, table.number(size, 1, 1e15), table.number(time, 1e-3, 1e12), source});
+    if (algbw != CsvTable::absent && busbw != CsvTable::absent) {
+      by_bandwidth.add(*kind, table.number(algbw, 0, 1e6), table.number(busbw, 0, 1e6));
+    }
   }
   table.finish();
+  if (ranks < 1) ranks = by_bandwidth.ranks;
+  if (ranks < 2) {
+    throw UserError(file + ": the number of ranks is not known: the file's name must hold it, as in "
+                           "'sweep_8gpu.csv', or columns algbw_GBps and busbw_GBps tell it");
+  }
+  for (std::size_t i = first; i < into.collectives.size(); ++i) into.collectives[i].ranks = ranks;
   if (other > 0) {
     into.skipped.push_back(file + ": " + std::to_string(other) +
                            " rows of other collectives or integer types are not used");

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "model/errors.h"
+#include "model/io/bench_log.h"
 #include "model/io/log_text.h"
 #include "model/io/p2p_log.h"
 #include "model/io/table.h"
@@ -277,32 +278,6 @@ CollectiveLog settled(Reader& r) {
   return std::move(log);
 }
 
-// stas00's table: "|  16GiB | 482.26GBps | 275.58GBps |", payload, busbw, algbw by their header.
-void read_bench_row(Reader& r, std::string_view line) {
-  Tokens cells;
-  for (std::string_view cell : split(line, '|')) {
-    cell = trimmed(cell);
-    if (!cell.empty()) cells.push_back(cell);
-  }
-  if (cells.size() != 3) return;
-  const auto bytes = bytes_of(cells[0]);
-  const auto busbw = gigabytes_per_second_of(cells[1]);
-  const auto algbw = gigabytes_per_second_of(cells[2]);
-  if (!bytes || !busbw || !algbw || *algbw <= 0 || *bytes <= 0) return;
-  // Two digits of bandwidth: only rows with three significant ones tell the ranks.
-  if (*algbw >= 1) {
-    r.factor_sum += *busbw / *algbw;
-    ++r.factors;
-  }
-  if (*busbw <= 0) ++r.zero_busbw;
-  r.log.rows.push_back({*bytes, *bytes / *algbw / 1e3, *busbw});
-}
-
-bool is_bench_table(std::string_view text) {
-  return text.find("| payload |") != std::string_view::npos ||
-         text.find("payload |") != std::string_view::npos;
-}
-
 // "args" of the JSON: the command line, as one text or word by word.
 void note_arguments(Reader& r, const Value* args) {
   if (args == nullptr) return;
@@ -358,7 +333,7 @@ CollectiveLog read_json_log(const std::string& file, std::string_view text) {
 }  // namespace
 
 bool looks_like_collective_log(std::string_view text) {
-  if (looks_like_p2p_log(text)) return true;
+  if (looks_like_p2p_log(text) || looks_like_bench_log(text)) return true;
   for (const std::string_view mark : {"busbw", "bus_bw", "nccl-tests", "_perf", "NCCL INFO"}) {
     if (text.find(mark) != std::string_view::npos) return true;
   }
@@ -378,17 +353,10 @@ CollectiveLog read_collective_log(const std::string& file, std::string_view text
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && text[first] == '{') return read_json_log(file, text);
   if (looks_like_p2p_log(text)) return read_p2p_log(file, text);
+  if (looks_like_bench_log(text)) return read_bench_log(file, text);
   const std::string plain = without_ansi(text);
   Reader r(file);
-  const bool bench = is_bench_table(plain);
-  for (const std::string_view line : split(plain, '\n')) {
-    if (bench) {
-      read_bench_row(r, line);
-    } else {
-      read_line(r, line);
-    }
-  }
-  if (bench) r.kind = CollectiveKind::all_reduce;
+  for (const std::string_view line : split(plain, '\n')) read_line(r, line);
   return settled(r);
 }
 

@@ -1,5 +1,6 @@
-// What people have of their links: the text that nccl-tests (and rccl-tests) prints, its JSON file,
-// and the table of stas00's all_reduce_bench.py; also p2pBandwidthLatencyTest (model/io/p2p_log.h).
+// What people have of their links: the text that nccl-tests (and rccl-tests) prints and its JSON
+// file; also what PyTorch programs print (model/io/bench_log.h) and CUDA's tests of pairs
+// (model/io/p2p_log.h).
 //
 // Taken as they come: old and new headers or none at all, '#' stripped, ANSI colours, prefixes of
 // mpirun, SLURM or a host in front of each line, NCCL_DEBUG lines between the rows, \r\n, cut-off

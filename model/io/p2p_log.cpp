@@ -51,15 +51,29 @@ struct P2pLog {
   }
 };
 
+// "Bidirectional P2P=Enabled Bandwidth Matrix (GB/s)" of CUDA's sample; of nvbandwidth "memcpy CE
+// GPU(row) <-> GPU(column) Total bandwidth (GB/s)" and, one way, "GPU(row) -> GPU(column)".
 Kind kind_of(std::string_view title) {
   const auto has = [&](std::string_view word) {
     return title.find(word) != std::string_view::npos;
   };
+  if (has("memcpy") && has("GPU(row)") && has("GPU(column)")) {
+    if (!has("<->")) return Kind::one_way;
+    return has("Total") ? Kind::both_ways : Kind::none;
+  }
   if (!has("Matrix")) return Kind::none;
   if (has("Connectivity")) return Kind::connectivity;
   if (has("Bidirectional")) return Kind::both_ways;
   if (has("Unidirectional")) return Kind::one_way;
   return has("Latency") ? Kind::latency : Kind::none;
+}
+
+// "0 1 2": the header of the columns, where nothing stands before it.
+bool counts_up(const std::vector<std::string_view>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (number_of(words[i]) != static_cast<double>(i)) return false;
+  }
+  return true;
 }
 
 // The GPU's latency matrix is followed by the CPU's, which says nothing of the link.
@@ -68,9 +82,10 @@ P2pLog parse(std::string_view text) {
   Matrix* current = nullptr;
   for (const std::string_view raw : split(text, '\n')) {
     const std::string_view line = trimmed(raw);
-    if (line.find("Matrix") != std::string_view::npos) {
+    const bool copies = line.find("memcpy") != std::string_view::npos;
+    if (copies || line.find("Matrix") != std::string_view::npos) {
       const Kind kind = kind_of(line);
-      const bool enabled = line.find("P2P=Enabled") != std::string_view::npos;
+      const bool enabled = !copies && line.find("P2P=Enabled") != std::string_view::npos;
       current = kind == Kind::none ? nullptr
                                    : &log.matrices[static_cast<std::size_t>(kind)][enabled ? 1 : 0];
       continue;
@@ -81,8 +96,11 @@ P2pLog parse(std::string_view text) {
     // Rows begin with their own number; the header of the columns does not come after a row.
     const auto number = number_of(words.front());
     if (!number || *number != static_cast<double>(current->rows.size())) continue;
+    if (current->rows.empty() && counts_up(words)) continue;
     std::vector<double> row;
     for (std::size_t i = 1; i < words.size(); ++i) {
+      // A card with itself is no pair: nvbandwidth says N/A.
+      if (words[i] == "N/A") row.push_back(0);
       if (const auto cell = number_of(words[i])) row.push_back(*cell);
     }
     current->rows.push_back(std::move(row));
@@ -99,7 +117,9 @@ bool peers_allowed(const P2pLog& log) {
 
 bool looks_like_p2p_log(std::string_view text) {
   return text.find("P2P=Disabled") != std::string_view::npos ||
-         text.find("P2P=Enabled") != std::string_view::npos;
+         text.find("P2P=Enabled") != std::string_view::npos ||
+         (text.find("memcpy") != std::string_view::npos &&
+          text.find("GPU(column)") != std::string_view::npos);
 }
 
 CollectiveLog read_p2p_log(const std::string& file, std::string_view text) {
@@ -124,7 +144,10 @@ CollectiveLog read_p2p_log(const std::string& file, std::string_view text) {
     const double us = 2 * latency_us + bytes / (rate * 1e3);
     out.rows.push_back({bytes, us, bytes / us / 1e3});
   }
-  out.transports.emplace_back(enabled ? "P2P" : "SHM");
+  // nvbandwidth does not say which way the copies took.
+  if (text.find("P2P=") != std::string_view::npos) {
+    out.transports.emplace_back(enabled ? "P2P" : "SHM");
+  }
   out.skipped.emplace_back("copies of the slowest pair stand in for a sweep over two ranks");
   return out;
 }

@@ -69,3 +69,26 @@ TEST_CASE("the general reader knows such a log") {
   CHECK(looks_like_collective_log(blocked));
   CHECK(read_collective_log("p2p.txt", blocked).rows.size() > 5);
 }
+
+TEST_CASE("nvbandwidth's copies between cards are read, those to the host are not") {
+  const std::string text = R"(Running host_to_device_memcpy_ce.
+memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)
+           0         1
+ 0     55.63     55.64
+
+SUM host_to_device_memcpy_ce 111.27
+
+Running device_to_device_memcpy_read_ce.
+memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)
+           0         1
+ 0       N/A     25.10
+ 1     24.90       N/A
+
+SUM device_to_device_memcpy_read_ce 50.00
+)";
+  REQUIRE(looks_like_p2p_log(text));
+  const CollectiveLog log = read_collective_log("nv.txt", text);
+  CHECK(log.ranks == 2);
+  CHECK(log.rows.back().busbw_GBps == Approx(24.9).epsilon(0.01));
+  CHECK(log.transports.empty());
+}
