@@ -45,12 +45,16 @@ struct Columns {
   bool known = false;
   std::size_t time = 0;  // from the first column
   std::size_t second_time = 0;
+  std::size_t to_algbw = 1;  // from each time
+  std::size_t to_busbw = 2;
 };
 
 // A header line gives the place of the times; "-I 1" puts more columns between the two.
 Columns columns_of(const Tokens& header) {
   Columns c;
   for (std::size_t i = 0; i < header.size(); ++i) {
+    if (c.known && c.second_time == 0 && header[i] == "algbw") c.to_algbw = i - c.time;
+    if (c.known && c.second_time == 0 && header[i] == "busbw") c.to_busbw = i - c.time;
     if (header[i] != "time") continue;
     (c.known ? c.second_time : c.time) = i;
     c.known = true;
@@ -149,13 +153,13 @@ void add_row(Reader& r, const Tokens& t, std::size_t at) {
   };
   const auto bytes = number(begin);
   auto us = number(time);
-  auto algbw = number(time + 1);
-  auto busbw = number(time + 2);
+  auto algbw = number(time + r.columns.to_algbw);
+  auto busbw = number(time + r.columns.to_busbw);
   if ((!us || *us <= 0) && r.columns.second_time > 0) {  // in place only
     time = begin + r.columns.second_time;
     us = number(time);
-    algbw = number(time + 1);
-    busbw = number(time + 2);
+    algbw = number(time + r.columns.to_algbw);
+    busbw = number(time + r.columns.to_busbw);
   }
   if (!bytes || !us || !busbw || *us <= 0) {
     ++r.cut_rows;

@@ -199,3 +199,28 @@ TEST_CASE("text without a row is no log") {
              match::ContainsSubstring("no row"));
   CHECK_FALSE(looks_like_collective_log("Dear Sir, floats on behalf of half the fleet\n"));
 }
+
+TEST_CASE(
+    "an all-to-all without checks in place, and per-iteration columns, are read by their header") {
+  const std::string header =
+      "#  Rank  0 Group  0 Pid  1 on  a device  0 [0000:01:00] X\n"
+      "#  Rank  1 Group  0 Pid  1 on  a device  1 [0000:02:00] X\n";
+  const CollectiveLog plain = read_collective_log(
+      "alltoall.log",
+      header +
+          "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n"
+          "  1048576  131072  float  none  -1  100.0  10.49  5.24  0  101.0  10.38  5.19  N/A\n");
+  CHECK(plain.kind == CollectiveKind::all_to_all);
+  REQUIRE(plain.rows.size() == 1);
+  CHECK(plain.rows[0].time_us == Approx(100));
+  // The ranks are told by busbw / algbw = 1, wherever the two stand.
+  const CollectiveLog iterations = read_collective_log(
+      "all_reduce.log",
+      std::string() +
+          "# size count type redop root time min max p99 cv algbw busbw #wrong\n"
+          "  1048576  262144  float  sum  -1  283.1  270.0  300.0  299.0  0.02  3.70  3.70  0\n");
+  REQUIRE(iterations.rows.size() == 1);
+  CHECK(iterations.ranks == 2);
+  CHECK(iterations.rows[0].time_us == Approx(283.1));
+  CHECK(iterations.rows[0].busbw_GBps == Approx(3.704).epsilon(1e-3));
+}
