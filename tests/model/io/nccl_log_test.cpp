@@ -216,9 +216,8 @@ TEST_CASE(
   // The ranks are told by busbw / algbw = 1, wherever the two stand.
   const CollectiveLog iterations = read_collective_log(
       "all_reduce.log",
-      std::string() +
-          "# size count type redop root time min max p99 cv algbw busbw #wrong\n"
-          "  1048576  262144  float  sum  -1  283.1  270.0  300.0  299.0  0.02  3.70  3.70  0\n");
+      "# size count type redop root time min max p99 cv algbw busbw #wrong\n"
+      "  1048576  262144  float  sum  -1  283.1  270.0  300.0  299.0  0.02  3.70  3.70  0\n");
   REQUIRE(iterations.rows.size() == 1);
   CHECK(iterations.ranks == 2);
   CHECK(iterations.rows[0].time_us == Approx(283.1));
