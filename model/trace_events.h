@@ -39,7 +39,7 @@ struct TraceSpan {
   std::int64_t thread = 0;
 };
 
-// An operator whose shapes say what its kernels compute.
+// An operator whose shapes say what its kernels compute. A pass of no rows is over all parameters.
 struct TraceOperator {
   std::uint64_t external_id = 0;
   Work work;

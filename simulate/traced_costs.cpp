@@ -29,9 +29,15 @@ Rate rate_of(const TracedKernel& k, const GpuProfile& gpu) {
   return {p.overhead_us * 1e-6, p.bandwidth_TBps};
 }
 
-// An fp32 product may have run on tf32 cores; only its kernel's name says so.
-Work as_run(const Work& work, const TracedKernel& k) {
-  Work out = work;
+// An fp32 product may have run on tf32 cores; only its kernel's name says so. A pass of no rows is
+// the update of all parameters, a row a tensor.
+Work as_run(const TracedStep& step, const TracedKernel& k) {
+  Work out = step.works[k.work];
+  if (auto* pass = std::get_if<Pass>(&out); pass != nullptr && pass->rows == 0) {
+    pass->rows = static_cast<std::int64_t>(step.gradients.size());
+    pass->cols = std::max<std::int64_t>(1, parameter_count(step) / pass->rows);
+    pass->dtype = step.gradient_dtype;
+  }
   if (auto* gemm = std::get_if<Gemm>(&out)) {
     const bool tensor_cores = k.kind == KernelKind::product && k.dtype == Dtype::tf32;
     if (gemm->dtype == Dtype::fp32 && tensor_cores) gemm->dtype = Dtype::tf32;
@@ -45,7 +51,7 @@ class Carry {
       : to_(to), from_(from), out_(out) {}
 
   double seconds(const TracedStep& step, const TracedKernel& k) {
-    if (k.work != no_operator) return by_operator(as_run(step.works[k.work], k), k.seconds);
+    if (k.work != no_operator) return by_operator(as_run(step, k), k.seconds);
     const Rate from = rate_of(k, from_);
     const Rate to = rate_of(k, to_);
     out_.by_rate += k.seconds;
@@ -74,7 +80,7 @@ void scale_issue(const TracedStep& step, const HostParameters<double>& host, Tra
             static_cast<double>(c.casts) * host.cast_us) *
            1e-6;
   };
-  const double tensors = static_cast<double>(step.gradients.size());
+  const auto tensors = static_cast<double>(step.gradients.size());
   const std::array<double, 3> untraced{
       seconds(StepPart::forward, host.forward_us),
       seconds(StepPart::backward, host.backward_us),

@@ -14,7 +14,7 @@ struct Question {
   Link link;
 
   [[nodiscard]] StepProgram program(const Without& without = {}) const {
-    return build_traced_step(step, costs, scenario, gpu, link, without);
+    return build_traced_step({step, costs, scenario, gpu, link}, without);
   }
 };
 

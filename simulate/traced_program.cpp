@@ -33,16 +33,15 @@ Phase phase_of(StepPart part) {
 
 class Builder {
  public:
-  Builder(const TracedStep& step,
-          const TracedCosts& costs,
-          const Scenario& scenario,
-          const GpuProfile& gpu,
-          const Link& link,
-          const Without& without)
-      : step_(step), costs_(costs), scenario_(scenario), gpu_(gpu), link_(link), without_(without) {
-    syncs_ = link.kind != Link::Kind::none && scenario.parallel.strategy == Strategy::ddp &&
-             !without.sync_copies;
-  }
+  Builder(const TracedParts& parts, const Without& without)
+      : step_(parts.step),
+        costs_(parts.costs),
+        scenario_(parts.scenario),
+        gpu_(parts.gpu),
+        link_(parts.link),
+        without_(without),
+        syncs_(link_.kind != Link::Kind::none && scenario_.parallel.strategy == Strategy::ddp &&
+               !without.sync_copies) {}
   StepProgram build(int repeats);
 
  private:
@@ -62,7 +61,7 @@ class Builder {
   const GpuProfile& gpu_;
   const Link& link_;
   const Without& without_;
-  bool syncs_ = false;
+  bool syncs_;
 
   StepProgram out_;
   ProgramBuilder tasks_;
@@ -235,18 +234,12 @@ StepProgram Builder::build(int repeats) {
 
 }  // namespace
 
-StepProgram build_traced_step(const TracedStep& step,
-                              const TracedCosts& costs,
-                              const Scenario& scenario,
-                              const GpuProfile& gpu,
-                              const Link& link,
-                              const Without& without,
-                              int repeats) {
+StepProgram build_traced_step(const TracedParts& parts, const Without& without, int repeats) {
   if (repeats < 2) throw std::logic_error("build_traced_step: a steady step needs one before it");
-  if (costs.kernel_seconds.size() != step.kernels.size()) {
+  if (parts.costs.kernel_seconds.size() != parts.step.kernels.size()) {
     throw std::logic_error("build_traced_step: the costs are of another step");
   }
-  return Builder(step, costs, scenario, gpu, link, without).build(repeats);
+  return Builder(parts, without).build(repeats);
 }
 
 }  // namespace stepsight

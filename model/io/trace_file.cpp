@@ -117,7 +117,7 @@ std::int64_t elements_of(const TraceEvent& e) {
 void check(const TraceStream& stream, const TraceSurvey& s, bool any_events) {
   if (!any_events) {
     throw UserError(stream.name() +
-                    ": has no \"traceEvents\": expected a trace of torch.profiler "
+                    R"(: has no "traceEvents": expected a trace of torch.profiler )"
                     "(export_chrome_trace)");
   }
   if (s.kernels == 0) no_kernels(stream, s);
@@ -238,10 +238,9 @@ void Collector::take_host(const TraceEvent& e) {
     return;
   }
   if (!e.external_id) return;
-  if (name == "aten::copy_") {
-    const bool same = e.types.size() > 1 && e.types[0] == e.types[1];
-    if (!same) keep(out_.casts, *e.external_id);
-  } else if (const std::optional<Work> work = traced_work(e)) {
+  const bool same = e.types.size() > 1 && e.types[0] == e.types[1];
+  if (name == "aten::copy_" && !same) keep(out_.casts, *e.external_id);
+  if (const std::optional<Work> work = traced_work(e)) {
     keep(out_.operators, {*e.external_id, *work});
   }
 }

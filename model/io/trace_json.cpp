@@ -87,7 +87,7 @@ class Handler {
   TraceHeader header;
 
   bool null() { return done(); }
-  bool boolean(bool) { return done(); }
+  bool boolean(bool /*v*/) { return done(); }
   bool number_integer(Json::number_integer_t v) {
     integer(v);
     return number(static_cast<double>(v));
@@ -96,13 +96,13 @@ class Handler {
     unsigned_integer(v);
     return number(static_cast<double>(v));
   }
-  bool number_float(Json::number_float_t v, const std::string&) { return number(v); }
+  bool number_float(Json::number_float_t v, const std::string& /*text*/) { return number(v); }
   bool string(std::string& v);
-  bool binary(Json::binary_t&) { return done(); }
+  bool binary(Json::binary_t& /*v*/) { return done(); }
   bool key(std::string& k);
-  bool start_object(std::size_t);
+  bool start_object(std::size_t /*size*/);
   bool end_object();
-  bool start_array(std::size_t);
+  bool start_array(std::size_t /*size*/);
   bool end_array();
   bool parse_error(std::size_t at, const std::string& token, const Json::exception& error);
 
@@ -154,7 +154,7 @@ bool Handler::key(std::string& k) {
   return done();
 }
 
-bool Handler::start_object(std::size_t) {
+bool Handler::start_object(std::size_t /*size*/) {
   deeper();
   if (depth_ == 2 && root_key_ == "distributedInfo") part_ = Part::distributed;
   if (at_event()) event_.clear();
@@ -173,7 +173,7 @@ bool Handler::end_object() {
   return done();
 }
 
-bool Handler::start_array(std::size_t) {
+bool Handler::start_array(std::size_t /*size*/) {
   deeper();
   if (depth_ == 1) {  // a bare array of events
     part_ = Part::events;

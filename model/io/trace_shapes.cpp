@@ -185,6 +185,94 @@ std::optional<Work> attention(const TraceEvent& e, const AttentionRow& row) {
   return a;
 }
 
+// Memory-bound operators that launch what the model counts as one pass, over the elements of one
+// input: rows are all dimensions but the last.
+struct PassRow {
+  std::string_view name;
+  PassKind kind;
+  std::size_t input;
+};
+
+constexpr std::array<PassRow, 20> pass_rows{{
+    {"aten::gelu", PassKind::gelu, 0},
+    {"aten::gelu_backward", PassKind::gelu_backward, 0},
+    {"aten::silu", PassKind::silu, 0},
+    {"aten::silu_backward", PassKind::silu_backward, 0},
+    {"aten::relu", PassKind::copy, 0},
+    {"aten::clamp_min", PassKind::copy, 0},
+    {"aten::clamp_min_", PassKind::copy, 0},
+    {"aten::threshold_backward", PassKind::add, 0},
+    {"aten::native_layer_norm", PassKind::layer_norm, 0},
+    {"aten::native_layer_norm_backward", PassKind::layer_norm_backward, 0},
+    {"aten::_fused_rms_norm", PassKind::rms_norm, 0},
+    {"aten::_fused_rms_norm_backward", PassKind::rms_norm_backward, 0},
+    {"aten::_softmax", PassKind::softmax, 0},
+    {"aten::_softmax_backward_data", PassKind::softmax_backward, 0},
+    {"aten::_log_softmax", PassKind::log_softmax, 0},
+    {"aten::_log_softmax_backward_data", PassKind::log_softmax_backward, 0},
+    {"aten::nll_loss_forward", PassKind::nll_loss, 0},
+    {"aten::nll_loss_backward", PassKind::nll_loss, 1},
+    {"aten::native_dropout", PassKind::dropout, 0},
+    {"aten::embedding_dense_backward", PassKind::embedding_backward, 0},
+}};
+
+std::optional<Work> pass_over(const TraceEvent& e, PassKind kind, std::size_t input) {
+  const std::optional<Dtype> dtype = dtype_of(e, input);
+  if (!dtype || input >= e.sizes.size()) return std::nullopt;
+  const TraceDims& d = e.sizes[input];
+  if (d.count == 0 || d.count > TraceDims::most) return std::nullopt;
+  Pass p{kind, 1, d.at[d.count - 1], *dtype};
+  for (std::size_t i = 0; i + 1 < d.count; ++i) {
+    if (!sane(d.at[i]) || p.rows > largest / d.at[i]) return std::nullopt;
+    p.rows *= d.at[i];
+  }
+  if (!sane(p.cols) || p.rows > largest / p.cols) return std::nullopt;
+  return p;
+}
+
+// Two tensors of one size and type; with a number or a broadcast operand it is another kernel.
+std::optional<Work> binary(const TraceEvent& e) {
+  if (e.sizes.size() < 2 || e.types.size() < 2 || e.types[0] != e.types[1]) return std::nullopt;
+  if (e.sizes[0].at != e.sizes[1].at || e.sizes[0].count != e.sizes[1].count) return std::nullopt;
+  return pass_over(e, PassKind::add, 0);
+}
+
+// (to, from): a cast where the types differ, an exchange of dimensions where the strides do.
+std::optional<Work> copy(const TraceEvent& e) {
+  const std::optional<Dtype> to = dtype_of(e, 0);
+  const std::optional<Dtype> from = dtype_of(e, 1);
+  if (!to || !from) return std::nullopt;
+  const double widths = info(*to).bytes - info(*from).bytes;
+  if (widths != 0) {
+    std::optional<Work> cast =
+        pass_over(e, widths > 0 ? PassKind::cast_up : PassKind::cast_down, 0);
+    if (cast) std::get<Pass>(*cast).dtype = widths > 0 ? *from : *to;
+    return cast;
+  }
+  const bool strides = e.strides.size() > 1;
+  const bool exchanged = strides && e.strides[0].at != e.strides[1].at;
+  return pass_over(e, exchanged ? PassKind::transpose : PassKind::copy, 0);
+}
+
+std::optional<Work> pass(const TraceEvent& e) {
+  const std::string_view name = e.name;
+  for (const PassRow& row : pass_rows) {
+    if (row.name == name) return pass_over(e, row.kind, row.input);
+  }
+  if (name == "aten::_fused_adamw_" || name == "aten::_fused_adam_") {
+    return Pass{PassKind::adamw, 0, 0, Dtype::fp32};
+  }
+  if (name == "aten::_fused_sgd_") return Pass{PassKind::sgd, 0, 0, Dtype::fp32};
+  if (name == "aten::fill_") return pass_over(e, PassKind::fill, 0);
+  if (name == "aten::copy_") return copy(e);
+  if (name == "aten::add" || name == "aten::add_" || name == "aten::mul" || name == "aten::mul_") {
+    return binary(e);
+  }
+  const bool over_rows = name == "aten::sum" && dims(e.sizes, 0, 2) != nullptr;
+  if (over_rows && value(e, 1) == "[0]") return pass_over(e, PassKind::bias_gradient, 0);
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Dtype> traced_dtype(std::string_view name) {
@@ -208,7 +296,7 @@ std::optional<Work> traced_work(const TraceEvent& e) {
   for (const AttentionRow& row : attention_rows) {
     if (row.name == name) return attention(e, row);
   }
-  return std::nullopt;
+  return pass(e);
 }
 
 }  // namespace stepsight

@@ -233,3 +233,15 @@ TEST_CASE("parameters are inferred from the time of a fused update") {
   s.kernels.pop_back();
   CHECK_FALSE(infer_parameters(s, gpu).has_value());
 }
+
+TEST_CASE("a fused update is carried over as the pass over all parameters") {
+  TracedStep s = toy_step();
+  s.works = {Pass{PassKind::adamw, 0, 0, Dtype::fp32}};
+  s.kernels[5].work = 0;
+  const GpuProfile from = plain_gpu();
+  GpuProfile to = from;
+  to.pass[static_cast<std::size_t>(PassKind::adamw)].bandwidth_TBps /= 3;
+  const Pass update{PassKind::adamw, 2, 10'000'000, Dtype::fp32};
+  CHECK(cost_traced_step(s, to, &from).kernel_seconds[5] ==
+        Approx(1e-3 * (cost(update, to).time / cost(update, from).time)));
+}

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "model/io/model_file.h"
 #include "model/io/profile_file.h"
 #include "model/io/trace_file.h"
 #include "simulate/traced_prediction.h"
@@ -83,4 +84,27 @@ TEST_CASE("a trace without shapes infers its parameters from the update within 2
   const TracedStep bert = read_traced_step(folder + "bert_large_b16.json.gz");
   CHECK(static_cast<double>(infer_parameters(bert, gpu).value()) ==
         Approx(335174458).epsilon(0.2));
+}
+
+// Two ways to the same figure: the step of a model built up operator by operator, and the kernels of
+// its trace carried over from the H200. No card but the H200 ran it, so neither is the truth.
+TEST_CASE("carried over to other cards, a trace goes as the model that it is of") {
+  const GpuProfile h200 = read_profile("h200-sxm");
+  const std::string folder = STEPSIGHT_SOURCE_DIR "/tests/validation/traces/";
+  const TracedStep step = read_traced_step(folder + "gpt2_124m_b8.json.gz");
+  Scenario scenario;
+  scenario.model = read_model("gpt2-124m");
+  scenario.model.vocab = 50304;
+  scenario.training.batch = 8;
+  scenario.training.seq = 1024;
+  const double traced = predict_traced(step, scenario, h200).point.prediction.step.value;
+  const double modelled = predict_step(scenario, h200).value;
+  for (const char* name : {"h100-sxm", "a100-sxm-80", "l40s"}) {
+    const GpuProfile gpu = read_profile(name);
+    const TracedPoint there = predict_traced(step, scenario, gpu, &h200);
+    INFO(name);
+    CHECK(there.costs.by_operator > 0.9);
+    CHECK(there.point.prediction.step.value / traced ==
+          Approx(predict_step(scenario, gpu).value / modelled).epsilon(0.1));
+  }
 }

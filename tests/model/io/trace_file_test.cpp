@@ -350,3 +350,33 @@ TEST_CASE("memory does not follow the size of the file") {
   CHECK(peak > 0);
   CHECK(peak < before + 20'000'000);
 }
+
+TEST_CASE("memory-bound operators are the passes that the model counts") {
+  const auto pass = [](const std::string& name, const std::string& args) {
+    return std::get<Pass>(traced_work(operator_event(name, args)).value());
+  };
+  const Pass norm = pass("aten::native_layer_norm",
+                         R"("Input Dims": [[16, 512, 1024], []], "Input type": ["float", ""])");
+  CHECK(norm.kind == PassKind::layer_norm);
+  CHECK(norm.rows == 16 * 512);
+  CHECK(norm.cols == 1024);
+  CHECK(norm.dtype == Dtype::fp32);
+  const Pass down = pass("aten::copy_", R"("Input Dims": [[7, 9], [7, 9]], "Input type":
+                         ["c10::BFloat16", "float"])");
+  CHECK(down.kind == PassKind::cast_down);
+  CHECK(down.dtype == Dtype::bf16);
+  CHECK(pass("aten::copy_", R"("Input Dims": [[7, 9], [7, 9]], "Input type": ["float",
+             "c10::Half"])").kind == PassKind::cast_up);
+  CHECK(pass("aten::copy_", R"("Input Dims": [[7, 9], [7, 9]], "Input Strides": [[9, 1], [1, 7]],
+             "Input type": ["float", "float"])").kind == PassKind::transpose);
+  CHECK(pass("aten::sum", R"("Input Dims": [[8192, 768], [], []], "Input type": ["c10::BFloat16"],
+             "Concrete Inputs": ["", "[0]", "True"])").kind == PassKind::bias_gradient);
+  CHECK(pass("aten::add_", R"("Input Dims": [[5, 6], [5, 6]], "Input type": ["float", "float"])")
+            .kind == PassKind::add);
+  CHECK_FALSE(traced_work(operator_event("aten::add_", R"("Input Dims": [[5, 6], []], "Input type":
+                                         ["float", "Scalar"])")).has_value());
+  CHECK_FALSE(traced_work(operator_event("aten::sum", R"("Input Dims": [[5, 6]], "Input type":
+                                         ["float"], "Concrete Inputs": ["", "[1]"])")).has_value());
+  CHECK_FALSE(traced_work(operator_event("aten::view", R"("Input Dims": [[5, 6]], "Input type":
+                                         ["float"])")).has_value());
+}
