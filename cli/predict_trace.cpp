@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <chrono>
+#include <cstdio>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "cli/output.h"
 #include "cli/profiles.h"
@@ -141,6 +144,32 @@ void note_trace(const TracedStep& step, std::vector<std::string>& notes) {
   }
 }
 
+// On a terminal, a file that takes over a second to read shows how far it is.
+TracedStep read_shown(const std::string& path) {
+  using Clock = std::chrono::steady_clock;
+  const bool terminal = ::isatty(STDERR_FILENO) == 1;
+  Clock::time_point next = Clock::now() + std::chrono::seconds(1);
+  bool shown = false;
+  const auto erase = [&] {
+    if (shown) std::fputs("\r\033[K", stderr);
+  };
+  const auto progress = [&](std::uint64_t bytes) {
+    if (!terminal || Clock::now() < next) return;
+    next = Clock::now() + std::chrono::milliseconds(250);
+    shown = true;
+    std::fprintf(stderr, "\r\033[Kreading the trace, twice: %.1f GB",
+                 static_cast<double>(bytes) / 1e9);
+  };
+  try {
+    TracedStep step = read_traced_step(path, progress);
+    erase();
+    return step;
+  } catch (...) {
+    erase();
+    throw;
+  }
+}
+
 }  // namespace
 
 void predict_trace(const TraceQuestion& question) {
@@ -150,7 +179,7 @@ void predict_trace(const TraceQuestion& question) {
   report.title = file.title;
   report.axes = file.axes;
   report.notes = question.notes;
-  report.step = read_traced_step(question.trace);
+  report.step = read_shown(question.trace);
   const bool with_batch = std::ranges::any_of(
       question.keys, [](const KeyFlag& k) { return k.key == "batch"; });
   if (with_batch) report.batch = file.points.back().training.batch;

@@ -13,7 +13,7 @@
 namespace stepsight {
 
 // What bounds a kernel, as far as its name says.
-enum class KernelKind : std::uint8_t { product, attention, memory, copy_to_host };
+enum class KernelKind : std::uint8_t { product, attention, memory, copy_to_host, copy_from_host };
 
 struct TraceKernel {
   double start = 0;
@@ -96,8 +96,9 @@ struct TraceSurvey {
 };
 
 // The step that stands for all: of the steps that ProfilerStep marks the one of median length,
-// without the first where there are three or more (it pays for warm-up); of several updates of one
-// optimizer the stretch between two of them; else everything.
+// without the first where there are three or more (it pays for warm-up); with updates in only some of
+// the marked steps, the micro-steps up to one; without marks, of several updates of one optimizer the
+// stretch between two of them; else everything.
 TraceWindow steady_window(const TraceSurvey& survey);
 
 }  // namespace stepsight

@@ -102,6 +102,11 @@ std::string carried(const TracedPoint& p) {
       format_percent(p.costs.by_operator, 0),
       format_percent(p.costs.by_rate, 0));
   if (p.costs.by_operator == 0) out += " With record_shapes=True a trace says more.";
+  if (p.point.prediction.unmeasured_share > 0.02) {
+    out += fmt::format(
+        " For {} of the time no measured point of both cards is near: there formulas speak.",
+        format_percent(p.point.prediction.unmeasured_share, 0));
+  }
   return "\n" + wrap(out) + "\n";
 }
 

@@ -25,6 +25,10 @@ Rate rate_of(const TracedKernel& k, const GpuProfile& gpu) {
     const auto& p = gpu.attention[k.part == StepPart::backward ? 1 : 0];
     return {p.overhead_us * 1e-6, p.peak_TFLOPS};
   }
+  if (k.kind == KernelKind::copy_to_host || k.kind == KernelKind::copy_from_host) {
+    const auto& p = k.kind == KernelKind::copy_to_host ? gpu.device_to_host : gpu.host_to_device;
+    return {p.latency_us * 1e-6, p.bandwidth_GBps};
+  }
   const auto& p = gpu.pass[static_cast<std::size_t>(PassKind::copy)];
   return {p.overhead_us * 1e-6, p.bandwidth_TBps};
 }

@@ -29,7 +29,8 @@ struct TracedCosts {
 //
 //   an operator with known shapes   t * cost(operator, gpu) / cost(operator, traced_on)
 //   a product or attention          start + (t - start') * rate' / rate, of the fitted peak rates
-//   anything else                   the same with the bandwidths of a copy
+//   a copy to or from the host      the same with the link to the host
+//   anything else                   the same with the bandwidths of a copy on the card
 //
 // where start' and rate' are those of traced_on. Host: operators, casts and parameter tensors of the
 // trace times their costs in `gpu`, or the traced time where that is less.

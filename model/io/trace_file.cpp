@@ -51,7 +51,8 @@ std::string lower(std::string_view text) {
 // What the names of the libraries' kernels say (cuBLAS, cuDNN, CUTLASS, flash-attention, PyTorch).
 KernelKind kind_of(const TraceEvent& e) {
   if (e.category == "gpu_memcpy" || e.category == "Memcpy") {
-    return contains(e.name, "DtoH") ? KernelKind::copy_to_host : KernelKind::memory;
+    if (contains(e.name, "DtoH")) return KernelKind::copy_to_host;
+    return contains(e.name, "HtoD") ? KernelKind::copy_from_host : KernelKind::memory;
   }
   if (e.category != "kernel" && e.category != "Kernel") return KernelKind::memory;
   const std::string name = lower(e.name);
@@ -292,10 +293,16 @@ TraceEvents collect_trace(TraceStream& stream, const TraceWindow& window) {
   return collector.finish();
 }
 
-TracedStep read_traced_step(const std::string& path) {
-  const TraceSurvey survey = survey_trace(*open_trace(path));
+TracedStep read_traced_step(const std::string& path,
+                            const std::function<void(std::uint64_t bytes)>& progress) {
+  std::uint64_t read = 0;
+  const auto heard = [&](std::size_t bytes) {
+    read += bytes;
+    if (progress) progress(read);
+  };
+  const TraceSurvey survey = survey_trace(*open_trace(path, heard));
   const TraceWindow window = steady_window(survey);
-  return traced_step(path, survey, window, collect_trace(*open_trace(path), window));
+  return traced_step(path, survey, window, collect_trace(*open_trace(path, heard), window));
 }
 
 }  // namespace stepsight

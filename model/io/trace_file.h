@@ -2,6 +2,8 @@
 // file is read twice, once to find the step and once to keep what belongs to it; memory follows the
 // kernels of one step, not the size of the file.
 #pragma once
+#include <cstdint>
+#include <functional>
 #include <string>
 
 #include "model/io/trace_stream.h"
@@ -23,6 +25,8 @@ TraceSurvey survey_trace(TraceStream& stream);
 // The events of the host within the window and the kernels that they launched.
 TraceEvents collect_trace(TraceStream& stream, const TraceWindow& window);
 
-TracedStep read_traced_step(const std::string& path);
+// `progress`, if given, hears now and then how many bytes of text were read, counting both times.
+TracedStep read_traced_step(const std::string& path,
+                            const std::function<void(std::uint64_t bytes)>& progress = {});
 
 }  // namespace stepsight

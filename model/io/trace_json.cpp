@@ -201,8 +201,8 @@ bool Handler::end_array() {
 bool Handler::string(std::string& v) {
   if (at_event()) {
     if (key_ == Key::phase) event_.phase = v.size() == 1 ? v[0] : '?';
-    if (key_ == Key::category) event_.category = v;
-    if (key_ == Key::name) event_.name = v;
+    if (key_ == Key::category) event_.category.swap(v);
+    if (key_ == Key::name) event_.name.swap(v);
   } else if (in_args_ && depth_ == event_depth_ + 2) {
     std::vector<std::string>* list = key_ == Key::types    ? &event_.types
                                      : key_ == Key::values ? &event_.values

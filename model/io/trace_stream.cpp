@@ -26,7 +26,8 @@ TraceStream::int_type TraceStream::underflow() {
   return traits_type::to_int_type(buffer_[0]);
 }
 
-std::unique_ptr<TraceStream> open_trace(const std::string& path) {
+std::unique_ptr<TraceStream> open_trace(const std::string& path,
+                                        std::function<void(std::size_t bytes)> heard) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
     throw UserError(path + ": is a directory, not a file");
@@ -39,12 +40,16 @@ std::unique_ptr<TraceStream> open_trace(const std::string& path) {
     throw UserError(path + ": cannot be read: " + std::strerror(errno != 0 ? errno : ENOMEM));
   }
   gzbuffer(file.get(), 1 << 17);
-  return std::make_unique<TraceStream>(path, [file, path](char* to, std::size_t size) {
+  return std::make_unique<TraceStream>(path, [file, path, heard = std::move(heard)](char* to,
+                                                                                  std::size_t size) {
     const int got = gzread(file.get(), to, static_cast<unsigned>(size));
     int status = Z_OK;
     const char* reason = gzerror(file.get(), &status);
     // What came before a cut is handed out first; the next call reports the cut.
-    if (got > 0) return static_cast<std::size_t>(got);
+    if (got > 0) {
+      if (heard) heard(static_cast<std::size_t>(got));
+      return static_cast<std::size_t>(got);
+    }
     if (status == Z_OK || status == Z_STREAM_END) return std::size_t{0};
     if (status == Z_BUF_ERROR) {
       throw UserError(path + ": the compressed file ends early, after " +

@@ -44,6 +44,8 @@ class TraceStream : public std::streambuf {
 
 // A plain or gzip file from its beginning. UserError when it cannot be read, is a directory, or (on
 // reading) is damaged or ends early.
-std::unique_ptr<TraceStream> open_trace(const std::string& path);
+// `heard`, if given, is told the size of each piece as it is read.
+std::unique_ptr<TraceStream> open_trace(const std::string& path,
+                                        std::function<void(std::size_t bytes)> heard = {});
 
 }  // namespace stepsight

@@ -179,3 +179,21 @@ TEST_CASE("a trace that is no training step is refused by what it lacks") {
   CHECK_THAT(message_of([&] { step_of(unlaunched.text()); }),
              match::ContainsSubstring("led back to the call that launched it"));
 }
+
+TEST_CASE("marked steps of which only some update are micro-steps of those that do") {
+  // Steps 0 to 6 of 200 us; 2, 4 and 6 update. The group of 0 to 2 may have begun before the file.
+  TraceSurvey survey;
+  for (int i = 0; i < 7; ++i) {
+    survey.marks.push_back(
+        {TraceMark::Kind::step, "ProfilerStep#" + std::to_string(i), {200.0 * i, 200, 1}});
+    if (i % 2 == 0 && i > 0) {
+      survey.marks.push_back(
+          {TraceMark::Kind::optimizer, "Optimizer.step#SGD.step", {200.0 * i + 150, 20, 1}});
+    }
+  }
+  const TraceWindow window = steady_window(survey);
+  CHECK(window.steps == 2);
+  CHECK(window.begin == 600);
+  CHECK(window.end == 1000);
+  CHECK(window.name == "ProfilerStep#4");
+}
