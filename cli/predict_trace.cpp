@@ -14,6 +14,7 @@
 #include "model/errors.h"
 #include "model/io/builtin.h"
 #include "model/io/trace_file.h"
+#include "model/traced_units.h"
 #include "reports/traced_report.h"
 #include "simulate/link.h"
 
@@ -22,9 +23,10 @@ namespace stepsight {
 namespace {
 
 // The flags that ask something of a traced step; everything else of training is in the trace.
-constexpr std::array<std::string_view, 11> trace_keys{
-    "batch", "gradient_dtype", "gpu", "gpus", "link", "nodes", "topo", "strategy",
-    "bucket_cap_MB", "first_bucket_MB", "overlap"};
+constexpr std::array<std::string_view, 14> trace_keys{
+    "batch",         "gradient_dtype",  "gpu",     "gpus",        "link",
+    "nodes",         "topo",            "strategy", "bucket_cap_MB", "first_bucket_MB",
+    "overlap",       "unit_layers",     "reshard_after_forward",   "prefetch"};
 
 void check_keys(std::span<const KeyFlag> keys) {
   for (const KeyFlag& k : keys) {
@@ -86,9 +88,12 @@ ScenarioFile read_keys(const TraceQuestion& question) {
   ScenarioFile file = question.scenario.empty() ? scenario_from_flags(keys)
                                                 : read_scenario(question.scenario, keys);
   for (Scenario& s : file.points) {
-    if (shards_optimizer(s.parallel.strategy)) {
-      throw UserError("strategy: a traced step holds all states on its GPU; of the strategies it takes "
-                      "ddp and none");
+    const Parallel& p = s.parallel;
+    if (shards_optimizer(p.strategy) && !shards_parameters(p.strategy)) {
+      throw UserError("strategy: with a traced step it is ddp, fsdp (zero3) or none");
+    }
+    if (p.shard_group > 0 || p.tensor * p.context * p.expert * p.pipeline > 1) {
+      throw UserError("a traced step is whole: no tensor, context, expert, pipeline or shard_group");
     }
     s.model = {};
     s.model.name = question.trace;
@@ -131,6 +136,21 @@ void note_link(const Scenario& s, const GpuProfile& gpu, std::vector<std::string
   if (link.kind != Link::Kind::collective || link.origin == CurveOrigin::measured) return;
   const std::string note = s.cluster.link + ": " + std::string(describe(link.origin)) + ".";
   if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
+}
+
+// How far a sharded step is read out of the trace, and how far guessed.
+void note_units(const TracedStep& step, const Scenario& s, std::vector<std::string>& notes) {
+  if (!shards_parameters(s.parallel.strategy)) return;
+  const TracedUnits units = traced_units(step, s.parallel.unit_layers);
+  std::string note;
+  if (units.units.empty()) {
+    note = "No layers that repeat were found among the gradients: FSDP is taken to gather all "
+           "parameters as one unit.";
+  } else if (!units.forward_known) {
+    note = "Where forward first uses each layer is not in the trace: FSDP's units are placed as their "
+           "mirror image in backward.";
+  }
+  if (!note.empty() && std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
 }
 
 void note_trace(const TracedStep& step, std::vector<std::string>& notes) {
@@ -195,6 +215,7 @@ void predict_trace(const TraceQuestion& question) {
     Scenario& s = file.points[i];
     const GpuProfile& gpu = profiles.get(s.cluster.gpu);
     note_link(s, gpu, report.notes);
+    note_units(report.step, s, report.notes);
     report.points.push_back(predict_traced(report.step, s, gpu, card.other_than(s.cluster.gpu)));
     std::vector<std::string> values;
     const std::vector<std::size_t> at = coordinates(file, i);

@@ -52,6 +52,12 @@ struct TraceGradient {
   std::optional<Dtype> dtype;  // empty: types were not recorded
 };
 
+// What ties a node of backward to the operator of forward that it differentiates.
+struct TraceSequence {
+  std::uint64_t number = 0;
+  double start = 0;
+};
+
 // Stretches that the user's loop or the optimizer marked by name.
 struct TraceMark {
   enum class Kind : std::uint8_t { step, optimizer, zero_grad };
@@ -68,6 +74,8 @@ struct TraceEvents {
   std::vector<TraceOperator> operators;
   std::vector<std::uint64_t> casts;  // external ids of copies that change a number format, sorted
   std::vector<TraceGradient> gradients;
+  std::vector<TraceSequence> forward_sequence;   // operators of forward
+  std::vector<TraceSequence> backward_sequence;  // nodes of backward, evaluated
   std::vector<TraceMark> marks;  // of the optimizer
 };
 

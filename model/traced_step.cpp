@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
+#include <span>
 #include <unordered_map>
 
 #include "model/errors.h"
@@ -49,6 +51,7 @@ double covered(const Spans& spans, double begin, double end) {
 }
 
 constexpr double us = 1e-6;
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 class Assembly {
  public:
@@ -64,6 +67,16 @@ class Assembly {
   void add_gradients();
   void count_issues();
   double issue(const TraceLaunch& launch, const TraceKernel& kernel, TracedKernel& to);
+
+  // When a kernel was launched, and its place in the start order plus one.
+  using Launched = std::pair<double, std::uint32_t>;
+  std::vector<std::uint32_t> first_uses(std::span<const TraceGradient> gradients,
+                                        std::span<const Launched> launched);
+  struct Exchanged {
+    std::vector<TraceGradient> gradients;
+    double pass_before = 0;  // when the last gradient of the pass before was handed over
+  };
+  Exchanged exchanged_gradients(const std::vector<double>& forward);
 
   struct Matched {
     std::uint32_t kernel = 0;
@@ -145,7 +158,7 @@ double Assembly::issue(const TraceLaunch& launch, const TraceKernel& kernel, Tra
 
 void Assembly::add_kernels() {
   host_ = window_.begin;
-  double gpu_free = -1e300;
+  double gpu_free = -infinity;
   StepPart part = StepPart::forward;
   bool wait_next = false;
   out_.kernels.reserve(matched_.size());
@@ -204,12 +217,59 @@ void Assembly::count_issues() {
   }
 }
 
+// For each gradient, the first kernel of the operator of forward whose node handed it over: kernels
+// launched before that operator began come before it.
+std::vector<std::uint32_t> Assembly::first_uses(std::span<const TraceGradient> gradients,
+                                                std::span<const Launched> launched) {
+  auto& forward = events_.forward_sequence;
+  auto& backward = events_.backward_sequence;
+  std::ranges::sort(backward, {}, &TraceSequence::start);
+  std::ranges::sort(forward, [](const TraceSequence& a, const TraceSequence& b) {
+    return std::pair(a.number, a.start) < std::pair(b.number, b.start);
+  });
+  // How many kernels of the start order the launches up to each take.
+  std::vector<std::uint32_t> upto{0};
+  for (const Launched& l : launched) upto.push_back(std::max(upto.back(), l.second));
+  std::vector<std::uint32_t> out;
+  for (const TraceGradient& g : gradients) {
+    out.push_back(no_operator);
+    const auto node = std::ranges::upper_bound(backward, g.start, {}, &TraceSequence::start);
+    if (node == backward.begin()) continue;
+    const std::uint64_t number = (node - 1)->number;
+    const auto used = std::ranges::lower_bound(forward, number, {}, &TraceSequence::number);
+    if (used == forward.end() || used->number != number) continue;
+    const auto at = std::ranges::lower_bound(launched, used->start, {}, &Launched::first);
+    out.back() = upto[static_cast<std::size_t>(at - launched.begin())];
+  }
+  return out;
+}
+
+// What data parallelism exchanges. Passes of backward that give as many gradients each are
+// micro-steps, of which the last is exchanged; others are parts of one step (several losses).
+// `forward`: launches of forward, sorted; they part one pass from the next.
+Assembly::Exchanged Assembly::exchanged_gradients(const std::vector<double>& forward) {
+  std::ranges::stable_sort(events_.gradients, {}, &TraceGradient::start);
+  std::vector<std::vector<TraceGradient>> passes(1);
+  double before = -infinity;
+  for (const TraceGradient& g : events_.gradients) {
+    const auto next = std::ranges::upper_bound(forward, before);
+    const bool forward_between = next != forward.end() && *next < g.start;
+    if (forward_between && !passes.back().empty()) passes.emplace_back();
+    passes.back().push_back(g);
+    before = g.start;
+  }
+  const bool equal = std::ranges::all_of(
+      passes, [&](const auto& p) { return p.size() == passes.back().size(); });
+  if (!equal) return {events_.gradients, -infinity};
+  out_.micro_steps = static_cast<int>(passes.size());
+  const bool several = passes.size() > 1;
+  return {passes.back(), several ? passes[passes.size() - 2].back().start : -infinity};
+}
+
 // The last backward's gradients, and the kernels that completed each.
 void Assembly::add_gradients() {
-  std::ranges::stable_sort(events_.gradients, {}, &TraceGradient::start);
-  // Kernels by the time of their launch; `upto` is how many of the start order that takes.
-  std::vector<std::pair<double, std::uint32_t>> launched;
-  std::vector<double> forward;  // launches of forward: they part one backward from the next
+  std::vector<Launched> launched;
+  std::vector<double> forward;
   for (std::uint32_t i = 0; i < matched_.size(); ++i) {
     if (matched_[i].launch == no_operator) continue;
     const double at = events_.launches[matched_[i].launch].start;
@@ -218,51 +278,36 @@ void Assembly::add_gradients() {
   }
   std::ranges::sort(launched);
   std::ranges::sort(forward);
-
-  std::vector<std::vector<TraceGradient>> passes(1);
-  double before = -1e300;
-  for (const TraceGradient& g : events_.gradients) {
-    const auto next = std::ranges::upper_bound(forward, before);
-    const bool forward_between = next != forward.end() && *next < g.start;
-    if (forward_between && !passes.back().empty()) passes.emplace_back();
-    passes.back().push_back(g);
-    before = g.start;
-  }
-  // Passes that give as many gradients each are micro-steps, of which the last is exchanged; others
-  // are parts of one step (several losses).
-  const bool equal = std::ranges::all_of(
-      passes, [&](const auto& p) { return p.size() == passes.back().size(); });
-  out_.micro_steps = equal ? static_cast<int>(passes.size()) : 1;
-  std::vector<TraceGradient> exchanged =
-      equal ? std::move(passes.back()) : std::move(events_.gradients);
-
-  const double last_node = end_of(any_backward_.back());
-  std::size_t at = 0;
-  std::uint32_t upto = 0;
-  const auto advance = [&](double time) {
+  // Kernels, in the order of their start, that were launched until a time; times only grow.
+  auto advance = [&, at = std::size_t{0}, upto = std::uint32_t{0}](double time) mutable {
     for (; at < launched.size() && launched[at].first <= time; ++at) {
       upto = std::max(upto, launched[at].second);
     }
     return upto;
   };
-  std::vector<double> backward_time(out_.kernels.size() + 1, 0);
-  for (std::size_t i = 0; i < out_.kernels.size(); ++i) {
-    const TracedKernel& k = out_.kernels[i];
-    backward_time[i + 1] =
-        backward_time[i] + (k.part == StepPart::backward ? k.seconds : 0);
+  std::vector<double> backward_time{0};
+  for (const TracedKernel& k : out_.kernels) {
+    backward_time.push_back(backward_time.back() +
+                            (k.part == StepPart::backward ? k.seconds : 0));
   }
+
+  const Exchanged exchanged = exchanged_gradients(forward);
+  const std::vector<std::uint32_t> used = first_uses(exchanged.gradients, launched);
+  const auto follows = std::ranges::lower_bound(forward, exchanged.gradients.front().start);
+  out_.forward_begin = advance(exchanged.pass_before);
+  out_.backward_begin = advance(follows == forward.begin() ? -infinity : *(follows - 1));
   out_.sizes_recorded = true;
-  // The forward that this backward follows.
-  const auto follows = std::ranges::lower_bound(forward, exchanged.front().start);
-  std::uint32_t last = follows == forward.begin() ? 0 : advance(*(follows - 1));
-  for (const TraceGradient& g : exchanged) {
+  std::uint32_t last = out_.backward_begin;
+  for (std::size_t i = 0; i < exchanged.gradients.size(); ++i) {
+    const TraceGradient& g = exchanged.gradients[i];
     const std::uint32_t after = advance(g.start);
-    out_.gradients.push_back({after, g.elements, backward_time[after] - backward_time[last]});
+    out_.gradients.push_back(
+        {after, g.elements, backward_time[after] - backward_time[last], used[i]});
     out_.sizes_recorded = out_.sizes_recorded && g.elements > 0;
     if (g.dtype) out_.gradient_dtype = *g.dtype;
     last = after;
   }
-  out_.backward_end = advance(last_node);
+  out_.backward_end = advance(end_of(any_backward_.back()));
 }
 
 void Assembly::run() {

@@ -31,6 +31,10 @@ struct TracedGradient {
   std::uint32_t after = 0;
   std::int64_t elements = 0;  // 0: not recorded
   double seconds = 0;         // of backward's kernels since the gradient before
+  // The first kernel of the operator of forward that used the parameter, by the autograd sequence
+  // number of the node before AccumulateGrad; backward_begin or later where that is not known (not
+  // recorded, or the layer was run again in backward).
+  std::uint32_t first_use = no_operator;
 };
 
 // What the host issued in one part of the step.
@@ -53,6 +57,8 @@ struct TracedStep {
   std::vector<TracedGradient> gradients;
   bool sizes_recorded = false;         // every gradient's elements are known
   Dtype gradient_dtype = Dtype::fp32;  // fp32 where types were not recorded
+  std::uint32_t forward_begin = 0;     // of the forward that the last backward follows
+  std::uint32_t backward_begin = 0;    // first kernel of the last backward
   std::uint32_t backward_end = 0;      // kernels issued before the last backward was over
   int micro_steps = 1;                 // backward passes that gave the same gradients
   double tail_seconds = 0;             // the host's after its last launch, under the profiler

@@ -52,8 +52,11 @@ std::string cluster_of(const TracedReport& report, const GpuProfile& gpu) {
   if (!s.cluster.link.empty() && !is_axis(report, "link")) {
     out += (out.empty() ? "" : ", ") + s.cluster.link;
   }
-  if (!s.cluster.link.empty() && s.parallel.strategy == Strategy::ddp) {
+  const bool talks = !s.cluster.link.empty() && !is_axis(report, "strategy");
+  if (talks && s.parallel.strategy == Strategy::ddp) {
     out += fmt::format(", DDP in buckets of {:g} MiB", s.parallel.bucket_cap_MB);
+  } else if (talks && shards_parameters(s.parallel.strategy)) {
+    out += fmt::format(", FSDP in {} units", report.points.back().point.prediction.buckets);
   }
   return wrap(out) + "\n";
 }

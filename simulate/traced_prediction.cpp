@@ -11,10 +11,10 @@ struct Question {
   const TracedCosts& costs;
   const Scenario& scenario;
   const GpuProfile& gpu;
-  Link link;
+  TracedLinks links;
 
   [[nodiscard]] StepProgram program(const Without& without = {}) const {
-    return build_traced_step({step, costs, scenario, gpu, link}, without);
+    return build_traced_step({step, costs, scenario, gpu, links}, without);
   }
 };
 
@@ -54,7 +54,7 @@ TracedPoint predict_traced(const TracedStep& step,
   out.costs = cost_traced_step(step, gpu, traced_on);
   for (const IssueCount& c : step.issue) out.traced_host_s += c.seconds;
 
-  const Question question{step, out.costs, scenario, gpu, resolve_link(gpu, scenario.cluster)};
+  const Question question{step, out.costs, scenario, gpu, resolve_traced_links(gpu, scenario)};
   const StepProgram program = question.program();
   Prediction& p = out.point.prediction;
   read_timeline(program, run(program.program, program.machine), p);
@@ -72,7 +72,7 @@ TracedPoint predict_traced(const TracedStep& step,
   p.unmeasured_share = kernels > 0 ? program.unmeasured_seconds / kernels : 0;
   p.attribution = attribute(question, program, p.step.value);
 
-  const Question alone{step, out.costs, scenario, gpu, Link{}};
+  const Question alone{step, out.costs, scenario, gpu, {}};
   ScalingPoint& weak = out.point.weak;
   weak.one_gpu = Seconds{seconds(alone.program())};
   weak.step = p.step;

@@ -7,19 +7,32 @@
 
 namespace stepsight {
 
+// What gradients and sharded parameters travel over; Kind::none where nothing does.
+struct TracedLinks {
+  Link gradients;       // DDP's all-reduce, or the loop-back
+  Link gather, scatter;  // FSDP's
+};
+
+// UserError for a link that the profile does not know.
+TracedLinks resolve_traced_links(const GpuProfile& gpu, const Scenario& scenario);
+
 // Everything that a traced step is built from. All outlives what is built.
 struct TracedParts {
   const TracedStep& step;
   const TracedCosts& costs;  // of `step`
   const Scenario& scenario;
   const GpuProfile& gpu;
-  const Link& link;
+  const TracedLinks& links;
 };
 
 // Every kernel in the order of the trace, no earlier than it was issued and one stream gap
 // (LaunchParameters) after the one before; gradients are copied into DDP's buckets as they get
-// ready, and what was issued after the last backward waits for the last bucket. Of the scenario,
-// `parallel` and training.gradient_dtype are used. Precondition: every gradient has its elements.
+// ready, and what was issued after the last backward waits for the last bucket. With Strategy::fsdp or
+// zero3 the parameters of each unit (model/traced_units.h) are gathered before its kernels of forward
+// and again of backward, in the format of their gradients, and its gradients scattered after, as
+// simulate/step_program.h does; a rank's update is its share of the traced one. Of the scenario,
+// `cluster`, `parallel` and training.gradient_dtype are used. Precondition: every gradient has its
+// elements; UserError where FSDP meets several micro-steps.
 StepProgram build_traced_step(const TracedParts& parts,
                               const Without& without = {},
                               int repeats = 2);

@@ -228,6 +228,7 @@ void Collector::take_host(const TraceEvent& e) {
   }
   if (name.starts_with(evaluated_node)) {
     keep(out_.backward, span_of(e));
+    if (e.sequence) keep(out_.backward_sequence, {*e.sequence, *e.start});
     if (name.ends_with(accumulate_node)) keep(nodes_, {*e.start, 0, std::nullopt});
     return;
   }
@@ -237,6 +238,11 @@ void Collector::take_host(const TraceEvent& e) {
           elements_of(e),
           e.types.empty() ? std::nullopt : traced_dtype(e.types.front())});
     return;
+  }
+  if (e.sequence && e.forward_thread.value_or(1) == 0) {
+    // An operator and those that it calls share a number; the outermost comes first.
+    auto& list = out_.forward_sequence;
+    if (list.empty() || list.back().number != *e.sequence) keep(list, {*e.sequence, *e.start});
   }
   if (!e.external_id) return;
   const bool same = e.types.size() > 1 && e.types[0] == e.types[1];

@@ -17,6 +17,8 @@ void TraceEvent::clear() {
   thread = -1;
   external_id.reset();
   correlation.reset();
+  sequence.reset();
+  forward_thread.reset();
   device = 0;
   sizes.clear();
   strides.clear();
@@ -40,6 +42,8 @@ enum class Key {
   args,
   external_id,
   correlation,
+  sequence,
+  forward_thread,
   device,
   sizes,
   strides,
@@ -69,6 +73,8 @@ Key event_key(std::string_view k) {
 Key args_key(std::string_view k) {
   if (k == "External id" || k == "external id") return Key::external_id;
   if (k == "correlation") return Key::correlation;
+  if (k == "Sequence number") return Key::sequence;
+  if (k == "Fwd thread id") return Key::forward_thread;
   if (k == "device") return Key::device;
   if (k == "Input Dims" || k == "Input dims") return Key::sizes;
   if (k == "Input Strides") return Key::strides;
@@ -217,6 +223,8 @@ bool Handler::string(std::string& v) {
 void Handler::id(std::uint64_t v) {
   if (key_ == Key::external_id) event_.external_id = v;
   if (key_ == Key::correlation) event_.correlation = v;
+  if (key_ == Key::sequence) event_.sequence = v;
+  if (key_ == Key::forward_thread) event_.forward_thread = v;
   if (key_ == Key::device) event_.device = static_cast<std::int64_t>(v & 0xffff);
 }
 

@@ -33,6 +33,8 @@ struct TraceEvent {
   std::int64_t thread = -1;        // -1: not a number
   std::optional<std::uint64_t> external_id;
   std::optional<std::uint64_t> correlation;
+  std::optional<std::uint64_t> sequence;        // of the autograd graph
+  std::optional<std::uint64_t> forward_thread;  // 0 for an operator of forward
   std::int64_t device = 0;
   std::vector<TraceDims> sizes, strides;
   std::vector<std::string> types, values;  // "Input type", "Concrete Inputs"

@@ -62,7 +62,10 @@ good predict cluster.toml --model "$traces/resnet50_b64.json.gz"
 bad '^stepsight: --seq: a traced step is what it was traced as' predict "${resnet[@]}" --seq 8
 bad 'the trace records 25557032 parameters' predict "${resnet[@]}" --params 7
 bad 'for a --model that is a trace' predict --model gpt2-124m --gpu h200-sxm --params 7
-bad 'holds all states on its GPU' predict "${resnet[@]}" --strategy fsdp
+bad 'ddp, fsdp (zero3) or none' predict "${resnet[@]}" --strategy zero1
+good predict cluster.toml --model "$traces/resnet50_b64.json.gz" --strategy fsdp
+has 'FSDP in 1 units'
+has 'No layers that repeat were found'
 bad 'nearest known names' predict --model "$traces/resnet50_b64.json.gz" --gpu h200-sx
 bad 'nowhere.json.gz: cannot be read' predict --model nowhere.json.gz --gpu h200-sxm
 head -c 100000 "$traces/resnet50_b64.json.gz" >cut.json.gz

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "model/errors.h"
 #include "simulate/traced_prediction.h"
 #include "tests/catch2.h"
 #include "tests/simulate/toy_scenario.h"
@@ -244,4 +245,88 @@ TEST_CASE("a fused update is carried over as the pass over all parameters") {
   const Pass update{PassKind::adamw, 2, 10'000'000, Dtype::fp32};
   CHECK(cost_traced_step(s, to, &from).kernel_seconds[5] ==
         Approx(1e-3 * (cost(update, to).time / cost(update, from).time)));
+}
+
+namespace {
+
+// The plain card, whose link knows gathers and scatters, too.
+GpuProfile sharding_gpu() {
+  GpuProfile gpu = plain_gpu();
+  gpu.host.gather_unit_us = gpu.host.scatter_unit_us = 0;
+  const std::vector<CollectiveCurve> all_reduce = gpu.collectives;
+  for (CollectiveCurve c : all_reduce) {
+    for (const CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter}) {
+      c.kind = kind;
+      gpu.collectives.push_back(c);
+    }
+  }
+  return gpu;
+}
+
+// The toy step's two gradients are two layers: the second is used by forward's first kernel, the first
+// by its second.
+TracedStep toy_layers() {
+  TracedStep s = toy_step();
+  s.backward_begin = 2;
+  s.gradients[0].first_use = 1;
+  s.gradients[1].first_use = 0;
+  return s;
+}
+
+Scenario sharded(std::int64_t gpus = 8) {
+  Scenario s = on(gpus);
+  s.parallel.strategy = Strategy::fsdp;
+  return s;
+}
+
+}  // namespace
+
+TEST_CASE("FSDP gathers a traced layer twice and scatters it once") {
+  const GpuProfile gpu = sharding_gpu();
+  const Prediction p = predict_traced(toy_layers(), sharded(), gpu).point.prediction;
+  CHECK(p.buckets == 2);
+  CHECK(p.message_bytes == 3 * 80e6);
+  Scenario kept = sharded();
+  kept.parallel.reshard_after_forward = false;
+  CHECK(predict_traced(toy_layers(), kept, gpu).point.prediction.message_bytes == 2 * 80e6);
+  Scenario half = sharded();
+  half.training.gradient_dtype = Dtype::bf16;
+  CHECK(predict_traced(toy_layers(), half, gpu).point.prediction.message_bytes == 2.5 * 80e6);
+}
+
+TEST_CASE("without a link's cost FSDP adds its copies and takes off the shared-out update") {
+  const GpuProfile gpu = with_busbw(sharding_gpu(), 1e12);
+  GpuProfile instant = gpu;
+  for (CollectiveCurve& c : instant.collectives) c.parameters.latency_us = 1e-9;
+  const double copy = cost(Pass{PassKind::copy, 1, 10'000'000, Dtype::fp32}, gpu).time.value;
+  const double start = gpu.pass[static_cast<std::size_t>(PassKind::copy)].overhead_us * 1e-6;
+  const double update = start + (1e-3 - start) / 8;
+  // Out of the gathered buffer twice and into the scattered one once, two layers.
+  CHECK(step_of(toy_layers(), sharded(), instant) == Approx(5e-3 + update + 6 * copy));
+}
+
+TEST_CASE("what FSDP cannot hide is the first gather of each pass and the last scatter") {
+  // A message of 40 MB takes less than the millisecond of a kernel. The second layer is gathered
+  // beside the first's kernel; backward asks for its first layer when forward has ended; the first
+  // layer's scatter hides beside the last kernel of backward, the last layer's has nothing beside it.
+  const GpuProfile gpu = sharding_gpu();
+  const double message = cost(*resolve_collective(gpu, on(8).cluster,
+                                                  {CollectiveKind::all_gather, 8, 1}).curve,
+                              Bytes{40e6}).time.value;
+  REQUIRE(message < 1e-3);
+  const Prediction p = predict_traced(toy_layers(), sharded(), gpu).point.prediction;
+  CHECK(p.exposed_s == Approx(3 * message));
+  Scenario alone = sharded();
+  alone.parallel.prefetch = 0;
+  CHECK(step_of(toy_layers(), alone, gpu) >= p.step.value);
+}
+
+TEST_CASE("FSDP on one GPU is the step alone") {
+  CHECK(step_of(toy_layers(), sharded(1), sharding_gpu()) == Approx(6e-3));
+}
+
+TEST_CASE("FSDP refuses a step of several micro-steps") {
+  TracedStep s = toy_layers();
+  s.micro_steps = 2;
+  CHECK_THROWS_AS(step_of(s, sharded(), sharding_gpu()), UserError);
 }
