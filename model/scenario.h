@@ -64,6 +64,9 @@ constexpr bool shards_parameters(Strategy s) {
 // Activations kept for backward: all; all but the attention's scores, which are computed again
 // (Korthikanti et al. 2022); or the blocks' inputs only (each block runs forward again).
 enum class Recompute { none, selective, full };
+// How context-parallel ranks come by the others' keys and values: passed around while the attention of
+// those at hand runs, or gathered before it.
+enum class ContextMode { ring, all_gather };
 // How a pipeline's micro-batches take turns.
 enum class PipelineSchedule { one_f_one_b, gpipe, interleaved, zero_bubble };
 // What lies in host memory and crosses PCIe when it is needed.
@@ -74,6 +77,7 @@ inline constexpr std::array<std::string_view, 3> optimizer_names{"adamw", "sgd",
 inline constexpr std::array<std::string_view, 6> strategy_names{
     "ddp", "none", "zero1", "zero2", "zero3", "fsdp"};
 inline constexpr std::array<std::string_view, 3> recompute_names{"none", "selective", "full"};
+inline constexpr std::array<std::string_view, 2> context_mode_names{"ring", "all-gather"};
 inline constexpr std::array<std::string_view, 4> schedule_names{
     "1f1b", "gpipe", "interleaved", "zero-bubble"};
 inline constexpr std::array<std::string_view, 4> offload_names{
@@ -124,7 +128,9 @@ struct Parallel {
   // Splits of the model itself.
   std::int64_t tensor = 1;
   bool sequence = false;  // norms and residuals are split over the tensor-parallel ranks, too
+  bool overlap_tensor = true;  // the sum of an input's gradient runs beside the weight's gradient
   std::int64_t context = 1;
+  ContextMode context_mode = ContextMode::ring;
   std::int64_t expert = 1;
   std::int64_t pipeline = 1;
   std::int64_t chunks = 1;  // of the model on each pipeline stage

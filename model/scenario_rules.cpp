@@ -36,17 +36,76 @@ void check_training(Violations& found, const Scenario& s) {
   }
 }
 
+// Tensor parallelism as Megatron-LM has it: every rank holds whole heads. Fewer key-value heads than
+// ranks are held by several.
+void check_tensor(Violations& found, const Scenario& s) {
+  const std::int64_t ranks = s.parallel.tensor;
+  const ModelShape& m = s.model;
+  const auto must_divide = [&](std::int64_t size, const char* what, const std::string& more) {
+    if (size < 1 || size % ranks == 0) return;
+    found.push_back({"parallel",
+                     "tensor",
+                     "tensor must divide the model's " + std::string(what) + ": " +
+                         std::to_string(size) + " cannot be shared out to " +
+                         std::to_string(ranks) + " ranks" + more,
+                     {"model"}});
+  };
+  must_divide(m.heads, "heads", "");
+  if (m.kv_heads >= 1 && m.kv_heads != m.heads && m.kv_heads % ranks != 0 && ranks % m.kv_heads != 0) {
+    found.push_back({"parallel",
+                     "tensor",
+                     "tensor must divide kv_heads or be a multiple of it: " +
+                         std::to_string(m.kv_heads) + " key-value heads on " +
+                         std::to_string(ranks) + " ranks",
+                     {"model"}});
+  }
+  must_divide(m.ffn, "ffn", "");
+  const std::int64_t step = 128 * ranks;
+  const std::int64_t padded = (m.vocab + step - 1) / step * step;
+  must_divide(m.vocab, "vocab", "; Megatron-LM pads it to " + std::to_string(padded));
+}
+
+// What the splits ask of a sequence.
+void check_sequence_splits(Violations& found, const Scenario& s) {
+  const Parallel& p = s.parallel;
+  const std::int64_t seq = s.training.seq > 0 ? s.training.seq : longest_sequence(s.model);
+  if (seq < 1) return;
+  // Under a causal mask each rank holds a stretch from either end.
+  const std::int64_t stretches = s.model.family == Family::bert ? p.context : 2 * p.context;
+  if (p.context > 1 && seq % stretches != 0) {
+    found.push_back({"parallel",
+                     "context",
+                     "seq must be a multiple of " + std::to_string(stretches) +
+                         " for context = " + std::to_string(p.context) + ", got " +
+                         std::to_string(seq),
+                     {"seq", "model"}});
+  } else if (p.sequence && seq / p.context % p.tensor != 0) {
+    found.push_back({"parallel",
+                     "sequence",
+                     "tensor must divide the tokens that its ranks share: " +
+                         std::to_string(seq / p.context) + " of a sequence cannot be shared out to " +
+                         std::to_string(p.tensor),
+                     {"tensor", "context", "seq", "model"}});
+  }
+  if (p.context > 1 && !s.training.flash_attention) {
+    found.push_back({"parallel",
+                     "context",
+                     "context parallelism needs flash_attention = true",
+                     {"flash_attention"}});
+  }
+}
+
 // What the splits ask of the model and of the number of GPUs.
 void check_splits(Violations& found, const Scenario& s) {
   const Parallel& p = s.parallel;
   const auto not_yet = [&](bool asked, const char* key, const char* what) {
     if (asked) found.push_back({"parallel", key, std::string(what) + " is not simulated yet", {}});
   };
-  not_yet(p.tensor > 1, "tensor", "tensor parallelism");
-  not_yet(p.context > 1, "context", "context parallelism");
   not_yet(p.expert > 1, "expert", "expert parallelism");
   not_yet(p.pipeline > 1, "pipeline", "pipeline parallelism");
   not_yet(p.offload != Offload::none, "offload", "offloading");
+  if (p.tensor > 1) check_tensor(found, s);
+  if (p.tensor >= 1 && p.context >= 1) check_sequence_splits(found, s);
   if (!parse_order(p.order)) {
     found.push_back({"parallel",
                      "order",
@@ -126,12 +185,15 @@ void check_cluster(Violations& found, const Scenario& s) {
                          std::to_string(c.gpus),
                      {"gpus"}});
   }
-  if (s.parallel.strategy == Strategy::none && c.gpus > 1) {
-    found.push_back(
-        {"parallel",
-         "strategy",
-         "strategy \"none\" exchanges no gradients: gpus must be 1, got " + std::to_string(c.gpus),
-         {"gpus"}});
+  const Parallel& p = s.parallel;
+  const std::int64_t model_ranks = p.tensor * p.context * p.pipeline;
+  if (p.strategy == Strategy::none && p.context * c.gpus > model_ranks) {
+    found.push_back({"parallel",
+                     "strategy",
+                     "strategy \"none\" exchanges no gradients: gpus must be " +
+                         (model_ranks > 1 ? "tensor x pipeline" : std::string("1")) + ", got " +
+                         std::to_string(c.gpus),
+                     {"gpus", "tensor", "context", "pipeline"}});
   }
 }
 

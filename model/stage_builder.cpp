@@ -17,16 +17,51 @@ double real(std::int64_t value) {
 
 }  // namespace
 
-StageBuilder::StageBuilder(const ModelShape& shape, const Training& training)
-    : shape_(shape), training_(training), tokens_(training.batch * training.seq) {}
+ModelShape rank_shape(const ModelShape& shape, const Parallel& parallel) {
+  ModelShape share = shape;
+  share.heads /= parallel.tensor;
+  share.kv_heads = std::max<std::int64_t>(1, shape.kv_heads / parallel.tensor);
+  share.ffn /= parallel.tensor;
+  share.vocab /= parallel.tensor;
+  return share;
+}
+
+StageBuilder::StageBuilder(const ModelShape& shape,
+                           const Training& training,
+                           const Parallel& parallel)
+    : shape_(shape),
+      training_(training),
+      parallel_(parallel),
+      tokens_(training.batch * training.seq / parallel.context),
+      stream_tokens_(sequence() ? tokens_ / parallel.tensor : tokens_) {}
 
 Dtype StageBuilder::stream() const {
   return training_.precision.mixed ? Dtype::fp32 : training_.precision.compute;
 }
 
-void StageBuilder::ready(std::string_view role, std::int64_t elements) {
+void StageBuilder::ready(std::string_view role, std::int64_t elements, bool partial) {
   Piece& p = pieces_.back();
-  p.ready.push_back({static_cast<std::uint32_t>(p.backward.size() - 1), elements, role});
+  p.ready.push_back(
+      {static_cast<std::uint32_t>(p.backward.size() - 1), elements, role, partial && sequence()});
+}
+
+void StageBuilder::forward_exchange(std::string_view label,
+                                    Axis axis,
+                                    CollectiveKind kind,
+                                    double bytes,
+                                    std::uint32_t beside) {
+  const auto before = static_cast<std::uint32_t>(stage_.forward.size());
+  stage_.forward_exchanges.push_back({before, axis, kind, bytes, label, beside});
+}
+
+void StageBuilder::backward_exchange(std::string_view label,
+                                     Axis axis,
+                                     CollectiveKind kind,
+                                     double bytes,
+                                     std::uint32_t beside) {
+  Piece& p = pieces_.back();
+  const auto before = static_cast<std::uint32_t>(p.backward.size());
+  p.exchanges.push_back({before, axis, kind, bytes, label, beside});
 }
 
 void StageBuilder::norm(std::string_view label, bool residual) {
@@ -34,17 +69,40 @@ void StageBuilder::norm(std::string_view label, bool residual) {
   const bool rms = shape_.rms_norm;
   piece();
   if (fused()) {
-    forward(label, pass(PassKind::fused_norm, h, stream()));
-    backward(label, pass(PassKind::fused_norm_backward, h, stream()));
+    forward(label, stream_pass(PassKind::fused_norm, h, stream()));
+    backward(label, stream_pass(PassKind::fused_norm_backward, h, stream()));
   } else {
-    forward(label, pass(rms ? PassKind::rms_norm : PassKind::layer_norm, h, stream()));
+    forward(label, stream_pass(rms ? PassKind::rms_norm : PassKind::layer_norm, h, stream()));
     backward(label,
-             pass(rms ? PassKind::rms_norm_backward : PassKind::layer_norm_backward, h, stream()));
+             stream_pass(rms ? PassKind::rms_norm_backward : PassKind::layer_norm_backward, h, stream()));
   }
-  ready("norm.weight", h);
-  if (!rms && shape_.bias) ready("norm.bias", h);
-  if (residual && !fused()) backward("residual gradient", pass(PassKind::add, h, stream()));
-  save(real(tokens_ * h) * size_of(stream()));  // its input
+  ready("norm.weight", h, true);
+  if (!rms && shape_.bias) ready("norm.bias", h, true);
+  if (residual && !fused()) backward("residual gradient", stream_pass(PassKind::add, h, stream()));
+  save(real(stream_tokens_ * h) * size_of(stream()));  // its input
+}
+
+std::int64_t StageBuilder::rows_of(const Linear& layer) const {
+  if (layer.rows > 0) return layer.rows;
+  return layer.cut == Cut::none ? stream_tokens_ : tokens_;
+}
+
+// Column-parallel: every rank needs all tokens of the input.
+void StageBuilder::gather_columns_input(const Linear& layer) {
+  if (!sequence() || layer.cut != Cut::columns || !layer.first) return;
+  forward_exchange(layer.label,
+                   Axis::tensor,
+                   CollectiveKind::all_gather,
+                   real(tokens_ * layer.in) * size_of(compute()));
+}
+
+// Row-parallel: the ranks' results are partial sums.
+void StageBuilder::sum_rows_output(const Linear& layer) {
+  if (!split() || layer.cut != Cut::rows) return;
+  forward_exchange(layer.label,
+                   Axis::tensor,
+                   sequence() ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce,
+                   real(tokens_ * layer.out) * size_of(compute()));
 }
 
 void StageBuilder::linear(const Linear& layer) {
@@ -52,6 +110,8 @@ void StageBuilder::linear(const Linear& layer) {
   const std::int64_t rows = rows_of(layer);
   const bool mixed = training_.precision.mixed;
   const bool cast_input = mixed && layer.input == Dtype::fp32;
+  // A rank keeps its share of the tokens and gathers the others' again in backward.
+  const std::int64_t kept_rows = layer.cut == Cut::columns && rows == tokens_ ? stream_tokens_ : rows;
   piece();
   if (mixed) {
     if (layer.bias && !fused()) {
@@ -59,128 +119,91 @@ void StageBuilder::linear(const Linear& layer) {
     }
     forward(layer.label, Pass{PassKind::cast_down, layer.out, layer.in, compute()});
     if (cast_input && !fused()) {
-      forward(layer.label, Pass{PassKind::cast_down, rows, layer.in, compute()});
+      forward(layer.label, Pass{PassKind::cast_down, kept_rows, layer.in, compute()});
     }
     save(real(weights) * size_of(compute()));  // autocast keeps the cast weight until backward
   }
+  gather_columns_input(layer);
   forward(layer.label, Gemm{rows, layer.out, layer.in, 1, compute(), Layout::TN});
-  save(real(rows * layer.in) * size_of(compute()));
+  sum_rows_output(layer);
+  save(real(kept_rows * layer.in) * size_of(compute()));
   linear_backward(layer, cast_input);
 }
 
+// Megatron-LM's order where the matrix is split by columns: the input's gradient, its sum over the
+// ranks, and beside that the weight's gradient (core/tensor_parallel/layers.py,
+// LinearWithGradAccumulationAndAsyncCommunication).
 void StageBuilder::linear_backward(const Linear& layer, bool cast_input) {
-  const bool mixed = training_.precision.mixed;
   const std::int64_t rows = rows_of(layer);
   const std::string_view label = layer.label;
+  const bool columns = split() && layer.cut == Cut::columns;
+  const double input_bytes = real(rows * layer.in) * size_of(compute());
+  const bool overlap = parallel_.overlap_tensor;
+  if (sequence() && layer.cut == Cut::rows) {
+    backward_exchange(label,
+                      Axis::tensor,
+                      CollectiveKind::all_gather,
+                      real(rows * layer.out) * size_of(compute()));
+  }
+  if (columns && sequence() && layer.last) {
+    backward_exchange(
+        label, Axis::tensor, CollectiveKind::all_gather, input_bytes, overlap ? 1 : 0);
+  }
+  const auto add_siblings = [&] {
+    for (int i = 0; i < layer.siblings; ++i) {
+      backward("input gradient", Pass{PassKind::add, rows, layer.in, layer.input});
+    }
+  };
   backward(label, Gemm{rows, layer.in, layer.out, 1, compute(), Layout::NN});
+  if (columns) add_siblings();
+  if (columns && layer.first) {
+    backward_exchange(label,
+                      Axis::tensor,
+                      sequence() ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce,
+                      input_bytes);
+  }
+  const std::size_t sum_at = pieces_.back().backward.size();
+  weight_gradient(layer);
+  if (columns && layer.first && overlap) {
+    pieces_.back().exchanges.back().beside =
+        static_cast<std::uint32_t>(pieces_.back().backward.size() - sum_at);
+  }
+  const std::int64_t input_rows = columns ? stream_tokens_ : rows;
+  if (cast_input && !fused()) {
+    backward(label, Pass{PassKind::cast_up, input_rows, layer.in, compute()});
+  }
+  if (!columns) add_siblings();
+  if (layer.residual) {
+    backward("input gradient", Pass{PassKind::add, input_rows, layer.in, layer.input});
+  }
+}
+
+void StageBuilder::weight_gradient(const Linear& layer) {
+  const std::int64_t rows = rows_of(layer);
+  const std::string_view label = layer.label;
+  const bool mixed = training_.precision.mixed;
   backward(label, Gemm{layer.out, layer.in, rows, 1, compute(), Layout::NT});
   if (mixed) backward(label, Pass{PassKind::cast_up, layer.out, layer.in, compute()});
-  if (!layer.weight_gradient_pending) ready("weight", layer.in * layer.out);
+  if (!layer.weight_gradient_pending) {
+    ready("weight", layer.in * layer.out, layer.cut == Cut::none);
+  }
   if (layer.bias) {
-    backward(label, Pass{PassKind::bias_gradient, rows, layer.out, compute()});
+    // The bias is added after the sum, to the rank's tokens.
+    const std::int64_t bias_rows = layer.cut == Cut::rows ? stream_tokens_ : rows;
+    backward(label, Pass{PassKind::bias_gradient, bias_rows, layer.out, compute()});
     if (mixed && !fused()) backward(label, Pass{PassKind::cast_up, 1, layer.out, compute()});
-    ready("bias", layer.out);
-  }
-  if (cast_input && !fused()) {
-    backward(label, Pass{PassKind::cast_up, rows, layer.in, compute()});
-  }
-  for (int i = 0; i < layer.extra_gradients; ++i) {
-    backward("input gradient", Pass{PassKind::add, rows, layer.in, layer.input});
+    ready("bias", layer.out, layer.cut != Cut::columns);
   }
 }
 
-void StageBuilder::attention() {
+void StageBuilder::gelu(std::int64_t width, std::int64_t rows) {
+  if (rows == 0) rows = tokens_;
+  const PassKind there = fused() ? PassKind::fused_gelu : PassKind::gelu;
+  const PassKind back = fused() ? PassKind::fused_gelu_backward : PassKind::gelu_backward;
   piece();
-  if (training_.flash_attention) {
-    fused_attention();
-  } else {
-    unfused_attention();
-  }
-  const double rows = real(training_.batch * shape_.heads * training_.seq);
-  save(rows * (real(shape_.head_dim) * size_of(compute()) + 4));  // output and log-sum-exp
-}
-
-void StageBuilder::fused_attention() {
-  Attention a{training_.batch,
-              shape_.heads,
-              shape_.kv_heads,
-              training_.seq,
-              shape_.head_dim,
-              shape_.family != Family::bert,
-              false,
-              shape_.dropout > 0,
-              compute()};
-  forward("attention", a);
-  a.backward = true;
-  backward("attention", a);
-  if (shape_.fused_qkv) {
-    // The three gradients become one tensor again for the fused projection.
-    const std::int64_t width = (shape_.heads + 2 * shape_.kv_heads) * shape_.head_dim;
-    backward("qkv gradient", pass(PassKind::concat, width, compute()));
-  }
-}
-
-// Scores as a tensor: two batched products, and between them scale, mask, softmax and dropout, each
-// a pass over heads x t x t elements of its own, forward and backward (the mask has no backward).
-// The batched products want each head's rows together: query, key, value and the result are copied,
-// and so are their gradients.
-void StageBuilder::unfused_attention() {
-  const std::int64_t heads = training_.batch * shape_.heads;
-  const std::int64_t t = training_.seq;
-  const std::int64_t d = shape_.head_dim;
-  const Dtype type = compute();
-  const auto scores = [&](PassKind kind) { return Pass{kind, heads * t, t, type}; };
-  const std::int64_t width = (shape_.heads + 2 * shape_.kv_heads) * d;
-  forward("attention split", pass(PassKind::transpose, width, type));
-  forward("attention scores", Gemm{t, t, d, heads, type, Layout::TN});
-  forward("attention scale", scores(PassKind::copy));
-  forward("attention mask", scores(PassKind::add_broadcast));
-  forward("attention softmax", scores(PassKind::softmax));
-  if (shape_.dropout > 0) forward("attention dropout", scores(PassKind::dropout));
-  forward("attention values", Gemm{t, d, t, heads, type, Layout::NN});
-  forward("attention merge", pass(PassKind::transpose, shape_.heads * d, type));
-  backward("attention merge", pass(PassKind::transpose, shape_.heads * d, type));
-  backward("attention values", Gemm{t, t, d, heads, type, Layout::TN});
-  backward("attention values", Gemm{t, d, t, heads, type, Layout::NT});
-  if (shape_.dropout > 0) backward("attention dropout", scores(PassKind::dropout));
-  backward("attention softmax", scores(PassKind::softmax_backward));
-  backward("attention scale", scores(PassKind::copy));
-  backward("attention scores", Gemm{t, d, t, heads, type, Layout::NN});
-  backward("attention scores", Gemm{t, d, t, heads, type, Layout::NT});
-  backward("attention split", pass(PassKind::transpose, width, type));
-  // The scores before the softmax and the weights after it; with dropout its result and its mask
-  // too.
-  const double kept = shape_.dropout > 0 ? 3 * size_of(type) + 1 : 2 * size_of(type);
-  save(real(heads * t) * real(t) * kept);
-}
-
-// Query and key times cosine plus their rotated halves times sine: per tensor two products, the
-// rotation (negate and concatenate) and a sum, each way.
-void StageBuilder::rotary() {
-  const std::int64_t width = (shape_.heads + shape_.kv_heads) * shape_.head_dim;
-  piece();
-  if (fused()) {
-    forward("rotary", pass(PassKind::copy, width, compute()));
-    backward("rotary", pass(PassKind::copy, width, compute()));
-    return;
-  }
-  for (const PassKind kind :
-       {PassKind::mul_strided, PassKind::concat, PassKind::mul_strided, PassKind::add}) {
-    forward("rotary", pass(kind, width, compute()));
-  }
-  for (const PassKind kind :
-       {PassKind::mul_strided, PassKind::mul_strided, PassKind::concat, PassKind::add}) {
-    backward("rotary", pass(kind, width, compute()));
-  }
-}
-
-void StageBuilder::gelu(std::int64_t width) {
-  piece();
-  forward("gelu", pass(fused() ? PassKind::fused_gelu : PassKind::gelu, width, compute()));
-  backward(
-      "gelu",
-      pass(fused() ? PassKind::fused_gelu_backward : PassKind::gelu_backward, width, compute()));
-  save(real(tokens_ * width) * size_of(compute()));
+  forward("gelu", Pass{there, rows, width, compute()});
+  backward("gelu", Pass{back, rows, width, compute()});
+  save(real(rows * width) * size_of(compute()));
 }
 
 void StageBuilder::swiglu() {
@@ -207,28 +230,40 @@ void StageBuilder::swiglu() {
 void StageBuilder::dropout(std::int64_t width, Dtype type) {
   piece();
   if (fused()) return;  // folded into its neighbours
-  forward("dropout", pass(PassKind::dropout, width, type));
-  backward("dropout", pass(PassKind::dropout, width, type));
-  save(real(tokens_ * width));  // the mask
+  forward("dropout", stream_pass(PassKind::dropout, width, type));
+  backward("dropout", stream_pass(PassKind::dropout, width, type));
+  save(real(stream_tokens_ * width));  // the mask
 }
 
 void StageBuilder::residual_add() {
   if (fused()) return;  // part of the next norm's kernel
   const bool mixed = training_.precision.mixed;
   forward("residual add",
-          pass(mixed ? PassKind::add_mixed : PassKind::add, shape_.hidden, compute()));
+          stream_pass(mixed ? PassKind::add_mixed : PassKind::add, shape_.hidden, compute()));
   // The gradient of the sum is both operands' gradient; a 16-bit branch casts it.
   if (mixed) {
     piece();
-    backward("residual gradient", pass(PassKind::cast_down, shape_.hidden, compute()));
+    backward("residual gradient", stream_pass(PassKind::cast_down, shape_.hidden, compute()));
   }
 }
 
+// Split by vocabulary: a rank looks up the rows that it holds, and the sum over the ranks is the
+// embedding. With sequence parallelism that sum is scattered, but for models that add positions to all
+// tokens first (Megatron-LM, LanguageModelEmbedding).
 void StageBuilder::embedding() {
   const std::int64_t h = shape_.hidden;
   const Dtype type = parameter_dtype(training_.precision);
+  const double bytes = real(tokens_ * h) * size_of(type);
+  const bool scatter = sequence() && shape_.positions == 0 && shape_.token_types == 0;
   piece();
   forward("embedding", pass(PassKind::embedding, h, type));
+  if (split()) {
+    forward_exchange("embedding",
+                     Axis::tensor,
+                     scatter ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce,
+                     bytes);
+  }
+  if (sequence()) backward_exchange("embedding", Axis::tensor, CollectiveKind::all_gather, bytes);
   if (shape_.positions > 0) position_embedding();
   if (shape_.token_types > 0) token_type_embedding();
   backward("embedding", Pass{PassKind::fill, shape_.vocab, h, type});
@@ -243,7 +278,7 @@ void StageBuilder::position_embedding() {
   const Dtype type = parameter_dtype(training_.precision);
   if (!fused()) forward("positions", pass(PassKind::add_broadcast, h, type));
   // The sum over the batch, then the table's gradient.
-  backward("positions", Pass{PassKind::bias_gradient, training_.batch, training_.seq * h, type});
+  backward("positions", Pass{PassKind::bias_gradient, training_.batch, seq() * h, type});
   backward("positions", Pass{PassKind::fill, shape_.positions, h, type});
   ready("positions.weight", shape_.positions * h);
 }
@@ -257,22 +292,35 @@ void StageBuilder::token_type_embedding() {
   ready("token_types.weight", shape_.token_types * h);
 }
 
+// An fp32 number a token, summed or maximised over the ranks that share out the vocabulary.
+void StageBuilder::vocabulary_sum(std::string_view label) {
+  if (!split()) return;
+  forward_exchange(label, Axis::tensor, CollectiveKind::all_reduce, 4 * real(tokens_));
+}
+
 // Cross-entropy over all tokens. Eager mode casts the logits to fp32 and keeps log-probabilities;
-// backward fills, scatters, multiplies and casts back.
+// backward fills, scatters, multiplies and casts back. Ranks that share out the vocabulary agree on
+// the largest logit, the sum of the exponentials and the target's logit (Shoeybi et al. 2019).
 void StageBuilder::loss() {
   const std::int64_t v = shape_.vocab;
   const bool narrow = size_of(compute()) < 4;
   piece();
   const double logits = real(tokens_ * v);
   if (fused()) {
+    vocabulary_sum("largest logit");
     forward("loss", pass(PassKind::fused_loss, v, compute()));
+    vocabulary_sum("sum of exponentials");
+    vocabulary_sum("target logit");
     backward("loss", pass(PassKind::fused_loss_backward, v, compute()));
     stage_.peak_bytes += logits * 2 * size_of(compute());
     return;
   }
   if (narrow) forward("logits to fp32", pass(PassKind::cast_up, v, compute()));
+  vocabulary_sum("largest logit");
   forward("log-softmax", pass(PassKind::log_softmax, v, Dtype::fp32));
+  vocabulary_sum("sum of exponentials");
   forward("nll", pass(PassKind::nll_loss, v, Dtype::fp32));
+  vocabulary_sum("target logit");
   backward("nll", pass(PassKind::fill, v, Dtype::fp32));
   backward("nll", pass(PassKind::nll_loss, v, Dtype::fp32));
   backward("log-softmax", pass(PassKind::log_softmax_backward, v, Dtype::fp32));
@@ -285,7 +333,7 @@ void StageBuilder::pooler() {
   const std::int64_t sequences = training_.batch;
   piece();
   forward("first token", Pass{PassKind::copy, sequences, h, stream()});
-  backward("first token", Pass{PassKind::fill, tokens_, h, stream()});
+  backward("first token", stream_pass(PassKind::fill, h, stream()));
   linear({.label = "pooler",
           .in = h,
           .out = h,
@@ -299,12 +347,16 @@ void StageBuilder::pooler() {
 
 void StageBuilder::gather(double share) {
   const std::int64_t h = shape_.hidden;
-  const auto kept = static_cast<std::int64_t>(std::ceil(share * real(tokens_)));
+  const auto share_of = [share](std::int64_t tokens) {
+    return static_cast<std::int64_t>(std::ceil(share * real(tokens)));
+  };
+  const std::int64_t kept = share_of(stream_tokens_);
   piece();
   forward("gather", Pass{PassKind::embedding, kept, h, stream()});
-  backward("gather", Pass{PassKind::fill, tokens_, h, stream()});
+  backward("gather", stream_pass(PassKind::fill, h, stream()));
   backward("gather", Pass{PassKind::embedding_backward, kept, h, stream()});
-  tokens_ = kept;
+  stream_tokens_ = kept;
+  tokens_ = sequence() ? kept * parallel_.tensor : kept;
 }
 
 void StageBuilder::sequence_loss() {
@@ -318,7 +370,14 @@ StageWork StageBuilder::finish() {
   for (Piece& p : pieces_ | std::views::reverse) {
     const auto base = static_cast<std::uint32_t>(stage_.backward.size());
     stage_.backward.insert(stage_.backward.end(), p.backward.begin(), p.backward.end());
-    for (GradientReady& r : p.ready) stage_.ready.push_back({base + r.after, r.elements, r.role});
+    for (GradientReady& r : p.ready) {
+      r.after += base;
+      stage_.ready.push_back(r);
+    }
+    for (Exchange& e : p.exchanges) {
+      e.before += base;
+      stage_.backward_exchanges.push_back(e);
+    }
   }
   std::ranges::stable_sort(stage_.ready, {}, &GradientReady::after);
   return std::move(stage_);

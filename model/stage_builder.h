@@ -1,6 +1,15 @@
 // Writes the operators of a stretch of a model down piece by piece (a norm, a linear layer, an
 // attention): each piece appends what it launches in forward and keeps what it launches in backward,
 // which runs in the reverse order of the pieces.
+//
+// Where several ranks share the model, the pieces are one rank's part, with the messages between.
+// Tensor parallelism (Shoeybi et al. 2019, Megatron-LM): a matrix is split by columns, so that what
+// follows works on a part of the heads or of the feed-forward's width, and the next one by rows, whose
+// partial results are summed: an all-reduce in forward after the rows, one in backward before the
+// columns. With sequence parallelism (Korthikanti et al. 2022, arXiv 2205.05198) everything outside
+// the pair sees a share of the tokens; the sums are reduce-scattered, and gathered before the next
+// pair. Embedding, head and loss are split by vocabulary. Context parallelism: every rank sees a
+// share of each sequence, and only attention needs the others' keys and values.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -14,9 +23,11 @@ namespace stepsight {
 
 class StageBuilder {
  public:
-  StageBuilder(const ModelShape& shape, const Training& training);
+  // `shape` is what one rank holds of the model: rank_shape(). All three must outlive the builder.
+  StageBuilder(const ModelShape& shape, const Training& training, const Parallel& parallel);
 
-  [[nodiscard]] std::int64_t tokens() const { return tokens_; }
+  // Tokens outside the split matrices: norms, residuals, dropout.
+  [[nodiscard]] std::int64_t stream_tokens() const { return stream_tokens_; }
   [[nodiscard]] bool fused() const { return training_.compile; }
   [[nodiscard]] Dtype compute() const { return training_.precision.compute; }
   // Type of the residual stream: autocast keeps it, like the norms, in fp32.
@@ -24,22 +35,29 @@ class StageBuilder {
 
   // `residual`: a branch leaves here, so backward adds its gradient to the residual's.
   void norm(std::string_view label, bool residual);
+  // How tensor parallelism splits a matrix: `in` or `out` is then the rank's part.
+  enum class Cut : std::uint8_t { none, columns, rows };
   // A linear layer. `input` is the type in which its input arrives: autocast casts an fp32 one.
-  // `extra_gradients`: gradients of the same input that backward adds to this layer's.
   struct Linear {
     std::string_view label;
     std::int64_t in = 0;
     std::int64_t out = 0;
     bool bias = false;
     Dtype input = Dtype::bf16;
-    int extra_gradients = 0;
+    int siblings = 0;       // gradients of the same input, from layers after it, that it adds to its own
+    bool residual = false;  // the input is the residual, too: its gradient is added
+    Cut cut = Cut::none;
+    // Of layers that share an input, split by columns: the first has the input gathered and its
+    // gradient summed, the last is where backward needs the input first.
+    bool first = true, last = true;
     bool weight_gradient_pending = false;  // a tied weight: complete only in another stage
     std::int64_t rows = 0;                 // 0: one a token
   };
   void linear(const Linear& layer);
   void attention();
   void rotary();
-  void gelu(std::int64_t width);
+  // `rows`: 0 for one a token.
+  void gelu(std::int64_t width, std::int64_t rows = 0);
   void swiglu();
   void dropout(std::int64_t width, Dtype type);
   void residual_add();
@@ -60,31 +78,63 @@ class StageBuilder {
   struct Piece {
     std::vector<Operator> backward;
     std::vector<GradientReady> ready;  // `after` counts within the piece
+    std::vector<Exchange> exchanges;   // `before`, too
   };
 
   void forward(std::string_view label, const Work& work) { stage_.forward.push_back({work, label}); }
   void backward(std::string_view label, const Work& work) {
     pieces_.back().backward.push_back({work, label});
   }
-  void ready(std::string_view role, std::int64_t elements);
+  // `partial`: each tensor-parallel rank has summed over its own tokens only.
+  void ready(std::string_view role, std::int64_t elements, bool partial = false);
+  void forward_exchange(std::string_view label,
+                        Axis axis,
+                        CollectiveKind kind,
+                        double bytes,
+                        std::uint32_t beside = 0);
+  void backward_exchange(std::string_view label,
+                         Axis axis,
+                         CollectiveKind kind,
+                         double bytes,
+                         std::uint32_t beside = 0);
   Piece& piece() { return pieces_.emplace_back(); }
   [[nodiscard]] Pass pass(PassKind kind, std::int64_t cols, Dtype type) const {
     return {kind, tokens_, cols, type};
   }
-  [[nodiscard]] std::int64_t rows_of(const Linear& layer) const {
-    return layer.rows > 0 ? layer.rows : tokens_;
+  [[nodiscard]] Pass stream_pass(PassKind kind, std::int64_t cols, Dtype type) const {
+    return {kind, stream_tokens_, cols, type};
   }
+  [[nodiscard]] bool split() const { return parallel_.tensor > 1; }
+  [[nodiscard]] bool sequence() const { return split() && parallel_.sequence; }
+  // Tokens of a sequence that the rank sees.
+  [[nodiscard]] std::int64_t seq() const { return training_.seq / parallel_.context; }
+  [[nodiscard]] std::int64_t rows_of(const Linear& layer) const;
+  void gather_columns_input(const Linear& layer);
+  void sum_rows_output(const Linear& layer);
   void linear_backward(const Linear& layer, bool cast_input);
+  void weight_gradient(const Linear& layer);
+  void vocabulary_sum(std::string_view label);
   void fused_attention();
+  [[nodiscard]] Attention whole_attention() const;
+  void ring_attention();
+  void gathered_attention();
+  void attention_core(bool again);
   void unfused_attention();
   void position_embedding();
   void token_type_embedding();
 
   const ModelShape& shape_;
   const Training& training_;
+  const Parallel& parallel_;
   std::int64_t tokens_;
+  std::int64_t stream_tokens_;
   StageWork stage_;
   std::vector<Piece> pieces_;
 };
+
+// What one of the tensor-parallel ranks holds: its heads, its share of the feed-forward's width and of
+// the vocabulary. Fewer key-value heads than ranks are held by several ranks each (as Megatron-LM
+// does).
+ModelShape rank_shape(const ModelShape& shape, const Parallel& parallel);
 
 }  // namespace stepsight

@@ -9,37 +9,36 @@ namespace stepsight {
 
 namespace {
 
-using Linear = StageBuilder::Linear;
+using Cut = StageBuilder::Cut;
 
 void query_key_value(StageBuilder& b, const ModelShape& s, Dtype input, bool residual) {
   const std::int64_t q = s.heads * s.head_dim;
   const std::int64_t kv = s.kv_heads * s.head_dim;
   const bool bias = s.bias || s.qkv_bias;
   if (s.fused_qkv) {
-    b.linear({"qkv", s.hidden, q + 2 * kv, bias, input, residual ? 1 : 0});
+    b.linear({"qkv", s.hidden, q + 2 * kv, bias, input, 0, residual, Cut::columns});
     return;
   }
   // Backward runs value, key, query: the gradients of the shared input add up as they come, and a
   // post-norm block adds the residual's last.
-  b.linear({"query", s.hidden, q, bias, input, residual ? 2 : 1});
-  b.linear({"key", s.hidden, kv, bias, input, 1});
-  b.linear({"value", s.hidden, kv, bias, input, 0});
+  b.linear({"query", s.hidden, q, bias, input, 1, residual, Cut::columns, true, false});
+  b.linear({"key", s.hidden, kv, bias, input, 1, false, Cut::columns, false, false});
+  b.linear({"value", s.hidden, kv, bias, input, 0, false, Cut::columns, false, true});
 }
 
 void feed_forward(StageBuilder& b, const ModelShape& s, Dtype input, bool residual) {
-  const int extra = residual ? 1 : 0;
   if (!s.gated_ffn) {
-    b.linear({"mlp up", s.hidden, s.ffn, s.bias, input, extra});
+    b.linear({"mlp up", s.hidden, s.ffn, s.bias, input, 0, residual, Cut::columns});
     b.gelu(s.ffn);
   } else if (s.fused_gate_up) {
-    b.linear({"mlp gate-up", s.hidden, 2 * s.ffn, s.bias, input, extra});
+    b.linear({"mlp gate-up", s.hidden, 2 * s.ffn, s.bias, input, 0, residual, Cut::columns});
     b.swiglu();
   } else {
-    b.linear({"mlp gate", s.hidden, s.ffn, s.bias, input, 1 + extra});
-    b.linear({"mlp up", s.hidden, s.ffn, s.bias, input, 0});
+    b.linear({"mlp gate", s.hidden, s.ffn, s.bias, input, 1, residual, Cut::columns, true, false});
+    b.linear({"mlp up", s.hidden, s.ffn, s.bias, input, 0, false, Cut::columns, false, true});
     b.swiglu();
   }
-  b.linear({"mlp down", s.ffn, s.hidden, s.bias, b.compute(), 0});
+  b.linear({"mlp down", s.ffn, s.hidden, s.bias, b.compute(), 0, false, Cut::rows});
 }
 
 // x + attention(norm(x)), then x + mlp(norm(x)).
@@ -48,7 +47,12 @@ void pre_norm_block(StageBuilder& b, const ModelShape& s) {
   query_key_value(b, s, b.stream(), false);
   if (s.rotary) b.rotary();
   b.attention();
-  b.linear({"attention output", s.heads * s.head_dim, s.hidden, s.bias, b.compute(), 0});
+  b.linear({.label = "attention output",
+            .in = s.heads * s.head_dim,
+            .out = s.hidden,
+            .bias = s.bias,
+            .input = b.compute(),
+            .cut = Cut::rows});
   if (s.dropout > 0) b.dropout(s.hidden, b.compute());
   b.residual_add();
   b.norm("norm", true);
@@ -61,7 +65,12 @@ void pre_norm_block(StageBuilder& b, const ModelShape& s) {
 void post_norm_block(StageBuilder& b, const ModelShape& s) {
   query_key_value(b, s, b.stream(), true);
   b.attention();
-  b.linear({"attention output", s.heads * s.head_dim, s.hidden, s.bias, b.compute(), 0});
+  b.linear({.label = "attention output",
+            .in = s.heads * s.head_dim,
+            .out = s.hidden,
+            .bias = s.bias,
+            .input = b.compute(),
+            .cut = Cut::rows});
   if (s.dropout > 0) b.dropout(s.hidden, b.compute());
   b.residual_add();
   b.norm("norm", false);
@@ -71,8 +80,8 @@ void post_norm_block(StageBuilder& b, const ModelShape& s) {
   b.norm("norm", false);
 }
 
-StageWork block(const ModelShape& shape, const Training& training) {
-  StageBuilder b(shape, training);
+StageWork block(const ModelShape& shape, const Training& training, const Parallel& parallel) {
+  StageBuilder b(shape, training, parallel);
   if (shape.family == Family::bert) {
     post_norm_block(b, shape);
   } else {
@@ -80,19 +89,23 @@ StageWork block(const ModelShape& shape, const Training& training) {
   }
   StageWork stage = b.finish();
   if (training.recompute == Recompute::full) {
-    // Backward begins by running the block forward again; only its input was kept, and what the
-    // block saves lives while its backward runs.
+    // Backward begins by running the block forward again, messages and all; only its input was kept,
+    // and what the block saves lives while its backward runs.
     const auto shift = static_cast<std::uint32_t>(stage.forward.size());
     stage.backward.insert(stage.backward.begin(), stage.forward.begin(), stage.forward.end());
     for (GradientReady& r : stage.ready) r.after += shift;
+    for (Exchange& e : stage.backward_exchanges) e.before += shift;
+    stage.backward_exchanges.insert(stage.backward_exchanges.begin(),
+                                    stage.forward_exchanges.begin(),
+                                    stage.forward_exchanges.end());
     stage.peak_bytes += stage.saved_bytes;
-    stage.saved_bytes = static_cast<double>(b.tokens() * shape.hidden) * info(b.stream()).bytes;
+    stage.saved_bytes = static_cast<double>(b.stream_tokens() * shape.hidden) * info(b.stream()).bytes;
   }
   return stage;
 }
 
-StageWork embedding(const ModelShape& shape, const Training& training) {
-  StageBuilder b(shape, training);
+StageWork embedding(const ModelShape& shape, const Training& training, const Parallel& parallel) {
+  StageBuilder b(shape, training, parallel);
   b.embedding();
   if (shape.family == Family::bert) b.norm("embedding norm", false);
   if (shape.dropout > 0) b.dropout(shape.hidden, b.stream());
@@ -101,19 +114,25 @@ StageWork embedding(const ModelShape& shape, const Training& training) {
 
 // The final norm and the LM head; BERT has a pooler, a masked-language-model head, or both, and
 // without the latter is trained as a classifier of sequences.
-StageWork head(const ModelShape& shape, const Training& training) {
-  StageBuilder b(shape, training);
+StageWork head(const ModelShape& shape, const Training& training, const Parallel& parallel) {
+  StageBuilder b(shape, training, parallel);
   const bool bert = shape.family == Family::bert;
   if (!bert) b.norm("final norm", false);
   if (shape.pooler) b.pooler();
   if (shape.mlm_head) {
     if (shape.mlm_share < 1) b.gather(shape.mlm_share);
     b.linear({"head transform", shape.hidden, shape.hidden, shape.bias, b.stream(), 0});
-    b.gelu(shape.hidden);
+    b.gelu(shape.hidden, b.stream_tokens());
     b.norm("head norm", false);
   }
   if (!bert || shape.mlm_head) {
-    b.linear({"head", shape.hidden, shape.vocab, shape.mlm_head, b.stream(), 0, shape.tied_head});
+    b.linear({.label = "head",
+              .in = shape.hidden,
+              .out = shape.vocab,
+              .bias = shape.mlm_head,
+              .input = b.stream(),
+              .cut = Cut::columns,
+              .weight_gradient_pending = shape.tied_head});
     b.loss();
   } else {
     b.sequence_loss();
@@ -172,18 +191,23 @@ Flops useful_flops(const StepWork& work) {
   return 3.0 * (of(work.embedding.forward) + blocks * of(work.block.forward) + of(work.head.forward));
 }
 
-// `held`: what parameters and optimizer states are held in; each of `shards` ranks updates its share.
-StepWork build(const ModelShape& shape,
+struct Held {
+  Precision precision;      // what parameters and optimizer states are held in
+  std::int64_t shards = 1;  // ranks that share the optimizer's states, each its share
+};
+
+StepWork build(const ModelShape& whole,
                const Training& training,
-               const Precision& held,
-               std::int64_t shards) {
+               const Parallel& parallel,
+               const Held& held) {
   if (training.seq <= 0 || training.batch <= 0) {
     throw std::logic_error("step_work: batch and sequence length must be positive");
   }
+  const ModelShape shape = rank_shape(whole, parallel);
   StepWork work;
-  work.embedding = embedding(shape, training);
-  work.block = block(shape, training);
-  work.head = head(shape, training);
+  work.embedding = embedding(shape, training, parallel);
+  work.block = block(shape, training, parallel);
+  work.head = head(shape, training, parallel);
   work.blocks = shape.layers;
   const double blocks = static_cast<double>(shape.layers);
   work.parameters = static_cast<std::int64_t>(total_ready(work.embedding) +
@@ -193,8 +217,9 @@ StepWork build(const ModelShape& shape,
                  shape.layers * static_cast<std::int64_t>(work.block.ready.size());
   work.tokens = static_cast<double>(training.batch) * static_cast<double>(training.seq);
   work.model_flops = useful_flops(work);
-  const std::int64_t columns = std::max<std::int64_t>(1, work.parameters / work.tensors / shards);
-  work.optimizer = optimizer_work(training, held, work.tensors, columns);
+  const std::int64_t columns =
+      std::max<std::int64_t>(1, work.parameters / work.tensors / held.shards);
+  work.optimizer = optimizer_work(training, held.precision, work.tensors, columns);
   work.optimizer_waits = !training.fused_optimizer;
   if (!training.fused_optimizer) work.optimizer_launches = unfused_launches;
   return work;
@@ -214,17 +239,35 @@ double gradient_bytes(const Training& training) {
   return info(training.gradient_dtype.value_or(parameter_dtype(training.precision))).bytes;
 }
 
+double partial_elements(const StepWork& work) {
+  const auto of = [](const StageWork& stage) {
+    double sum = 0;
+    for (const GradientReady& r : stage.ready) {
+      if (r.partial) sum += static_cast<double>(r.elements);
+    }
+    return sum;
+  };
+  return of(work.embedding) + static_cast<double>(work.blocks) * of(work.block) + of(work.head);
+}
+
 StepWork step_work(const ModelShape& shape, const Training& training) {
-  return build(shape, training, training.precision, 1);
+  return build(shape, training, Parallel{}, {training.precision});
 }
 
 StepWork step_work(const Scenario& scenario) {
+  const Parallel& parallel = scenario.parallel;
   Training training = scenario.training;
-  if (shards_parameters(scenario.parallel.strategy)) training.precision.mixed = false;
-  return build(scenario.model,
-               training,
-               scenario.training.precision,
-               axis_size(scenario, Axis::shard));
+  if (shards_parameters(parallel.strategy)) training.precision.mixed = false;
+  StepWork work = build(scenario.model,
+                        training,
+                        parallel,
+                        {scenario.training.precision, axis_size(scenario, Axis::shard)});
+  const std::int64_t ranks = parallel.tensor * parallel.context;
+  if (ranks > 1) {
+    work.model_flops =
+        step_work(scenario.model, training).model_flops / static_cast<double>(ranks);
+  }
+  return work;
 }
 
 }  // namespace stepsight

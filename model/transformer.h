@@ -19,6 +19,9 @@ struct GradientReady {
   std::uint32_t after = 0;
   std::int64_t elements = 0;
   std::string_view role;
+  // Each tensor-parallel rank has summed over its own tokens only: the ranks' sums are added up once a
+  // step (sequence parallelism).
+  bool partial = false;
 };
 
 // A collective within the model's own work (tensor, context or expert parallel): it begins when the
@@ -55,7 +58,9 @@ struct StepWork {
   std::int64_t parameters = 0;
   std::int64_t tensors = 0;
   double tokens = 0;        // of one GPU and micro-step
-  Flops model_flops;        // of one GPU and micro-step, without recomputation: for MFU
+  // For MFU: of the whole model and micro-step, without recomputation or what several ranks compute
+  // alike, over the tensor and context ranks that share it.
+  Flops model_flops;
 };
 
 // Number format of parameters and gradients.
@@ -65,11 +70,14 @@ Dtype optimizer_dtype(const Precision& precision);
 // Bytes of one gradient element as it is reduced between GPUs.
 double gradient_bytes(const Training& training);
 
+// Elements of a step's gradients that are `partial`.
+double partial_elements(const StepWork& work);
+
 // What one GPU does that holds the whole model. Precondition: problems(shape) is empty,
 // training.seq > 0.
 StepWork step_work(const ModelShape& shape, const Training& training);
 
-// What one rank does. Sharded parameters (FSDP) are cast once, when they are gathered, and not by
+// What one rank of tensor and context parallelism does. Sharded parameters (FSDP) are cast once, when they are gathered, and not by
 // autocast at each operator; a rank updates the shard whose states it holds. Precondition:
 // violations(scenario) is empty.
 StepWork step_work(const Scenario& scenario);

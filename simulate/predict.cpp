@@ -35,6 +35,11 @@ struct Question {
     return build_step(parts(), without);
   }
   [[nodiscard]] bool synchronises() const { return exchanges_gradients(parts()); }
+  // Messages of any kind.
+  [[nodiscard]] bool communicates() const {
+    const Parallel& p = scenario.parallel;
+    return synchronises() || p.tensor * p.context > 1;
+  }
 
  private:
   [[nodiscard]] StepParts parts() const { return {work, costs, scenario, gpu, links}; }
@@ -77,14 +82,15 @@ namespace {
 // with all of them.
 Attribution attribute(const Question& question, const StepProgram& step, double actual) {
   Attribution out;
-  if (!question.synchronises()) {
+  if (!question.communicates()) {
     out.alone = actual;
     return out;
   }
   const Machine at_full_rate = step_machine(question.gpu, {.slow_down = true});
   const double full_rate = steady_step(step, run(step.program, at_full_rate));
   const double silent = step_seconds(question.program({.communication = true, .slow_down = true}));
-  out.alone = step_seconds(question.program({.slow_down = true, .sync_copies = true}));
+  out.alone = step_seconds(
+      question.program({.communication = true, .slow_down = true, .sync_copies = true}));
   out.bucket_copies = silent - out.alone;
   out.exposed = full_rate - silent;
   out.slow_down = actual - full_rate;
@@ -132,17 +138,17 @@ void add_activations(Memory& m, const Footprint& f, bool accumulates) {
 
 // Bisection: the peak grows with the batch, but not along one line.
 std::int64_t largest_batch(Memory memory, const Scenario& scenario, const GpuProfile& gpu) {
-  Training training = scenario.training;
-  training.batch = 1;
-  const Footprint one = footprint(step_work(scenario.model, training));
-  training.batch = 2;
-  const Footprint two = footprint(step_work(scenario.model, training));
+  Scenario at = scenario;
+  at.training.batch = 1;
+  const Footprint one = footprint(step_work(at));
+  at.training.batch = 2;
+  const Footprint two = footprint(step_work(at));
   std::int64_t fits = 0;
   std::int64_t too_large = std::int64_t{1} << 40;
   while (too_large - fits > 1) {
     const std::int64_t middle = fits + (too_large - fits) / 2;
     add_activations(
-        memory, at_batch(one, two, static_cast<double>(middle)), training.accumulation > 1);
+        memory, at_batch(one, two, static_cast<double>(middle)), at.training.accumulation > 1);
     (memory.peak <= gpu.memory_bytes ? fits : too_large) = middle;
   }
   return fits;

@@ -31,6 +31,7 @@ class Resolver {
 StepLinks resolve_links(const GpuProfile& gpu, const Scenario& scenario, const StepWork& work) {
   Resolver found(gpu, scenario);
   for (const StageWork* stage : {&work.embedding, &work.block, &work.head}) found.add(*stage);
+  if (partial_elements(work) > 0) found.add(Axis::tensor, CollectiveKind::all_reduce);
   const Strategy strategy = scenario.parallel.strategy;
   if (shards_optimizer(strategy)) {
     found.add(Axis::shard, CollectiveKind::all_gather);

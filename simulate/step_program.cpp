@@ -1,6 +1,7 @@
 #include "simulate/step_program.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -40,7 +41,7 @@ class Builder {
   void operators(std::span<const Timed> list, std::span<const TimedExchange> exchanges);
   template <typename Then>
   void operators(std::span<const Timed> list, std::span<const TimedExchange> exchanges, Then then);
-  void exchange(const TimedExchange& e);
+  TaskId exchange(const TimedExchange& e);
 
   void forward();
   void backward(bool sync, bool accumulate);
@@ -98,12 +99,12 @@ TaskId Builder::travel(const Timed& message, TaskId after) {
                     {issued, after});
 }
 
-void Builder::exchange(const TimedExchange& e) {
+// A lane is in order: what waits for the last of several messages waits for all.
+TaskId Builder::exchange(const TimedExchange& e) {
   const TaskId issued = issue(e.message);
   const TaskId ready = tasks_.last_in_lane(out_.compute);
-  const TaskId done = tasks_.add(
+  return tasks_.add(
       {out_.exchange, e.message.kernel, e.message.label, collective_class}, {issued, ready});
-  wait_for(done);
 }
 
 // Operators in order, with the messages among them; `then(i)` after the i-th.
@@ -112,21 +113,23 @@ void Builder::operators(std::span<const Timed> list,
                         std::span<const TimedExchange> exchanges,
                         Then then) {
   std::size_t next = 0;
-  std::size_t due = list.size();  // where the message in flight is waited for
-  std::optional<TaskId> in_flight;
+  constexpr auto nothing = std::numeric_limits<std::size_t>::max();
+  std::size_t due = nothing;  // where the message in flight is waited for
+  TaskId in_flight{};
   for (std::size_t i = 0; i <= list.size(); ++i) {
+    if (due != nothing && i >= std::min(due, list.size())) {
+      wait_for(in_flight);
+      due = nothing;
+    }
     while (next < exchanges.size() && exchanges[next].before == i) {
-      exchange(exchanges[next]);
+      const TaskId done = exchange(exchanges[next]);
       if (exchanges[next].beside > 0) {
-        in_flight = awaited_;
-        awaited_.reset();
+        in_flight = done;
         due = i + exchanges[next].beside;
+      } else {
+        wait_for(done);
       }
       ++next;
-    }
-    if (in_flight && i >= std::min(due, list.size())) {
-      awaited_ = in_flight;
-      in_flight.reset();
     }
     if (i == list.size()) break;
     compute(list[i]);
@@ -268,6 +271,10 @@ void Builder::sharded_backward(bool sync, bool accumulate) {
 
 void Builder::optimizer() {
   const Timed& update = timed_.optimizer;
+  if (timed_.partial_gradients.kernel > 0) {
+    wait_for(exchange({timed_.partial_gradients, 0, 0}));
+    compute({0, 0, timed_.partial_gradients.label});
+  }
   // A loop that reads each gradient's norm back waits for the GPU tensor by tensor: its issue and its
   // kernels take turns, after everything before.
   const TaskId issued =

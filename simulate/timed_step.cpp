@@ -75,6 +75,7 @@ class Pricer {
   void price_buckets();
   void price_units();
   TimedUnit unit(double elements, double gathers, double copies);
+  void price_partial_gradients();
   void price_optimizer();
   void book_energy(const Work& work, double repeats);
   void lower_clock();
@@ -324,6 +325,18 @@ void Pricer::price_units() {
   units.last = rest > 0 ? unit(block * static_cast<double>(rest), gathers, 1) : units.block;
 }
 
+void Pricer::price_partial_gradients() {
+  const Link& link = links_.of(Axis::tensor, CollectiveKind::all_reduce);
+  const double elements = partial_elements(work_);
+  if (elements == 0 || link.kind == Link::Kind::none) return;
+  out_.partial_gradients = message(link,
+                                   elements * gradient_bytes(scenario_.training),
+                                   "partial gradients",
+                                   Phase::optimizer,
+                                   1,
+                                   gpu_.host.collective_us);
+}
+
 void Pricer::price_optimizer() {
   Seconds update;
   bool clocked = false;
@@ -366,6 +379,7 @@ TimedStep Pricer::price() {
       price_buckets();
     }
   }
+  price_partial_gradients();
   price_optimizer();
   out_.begin = {0,
                 to_picoseconds(Seconds{gpu_.host.step_us * 1e-6}),

@@ -78,6 +78,8 @@ struct TimedStep {
   std::vector<Bucket> buckets;
   std::vector<Timed> bucket;  // one a bucket
   TimedUnits units;
+  // Gradients of which each tensor-parallel rank has a partial sum, once a step; no time without.
+  Timed partial_gradients;
   Timed gather_updated;  // ZeRO-1 and 2: updated parameters come back; no time otherwise
 
   std::vector<TaskLabel> labels;

@@ -48,6 +48,9 @@ void set_optimizer(Scenario& s, const Setting& v) {
 void set_recompute(Scenario& s, const Setting& v) {
   s.training.recompute = static_cast<Recompute>(index_of(recompute_names, v));
 }
+void set_context_mode(Scenario& s, const Setting& v) {
+  s.parallel.context_mode = static_cast<ContextMode>(index_of(context_mode_names, v));
+}
 void set_schedule(Scenario& s, const Setting& v) {
   s.parallel.schedule = static_cast<PipelineSchedule>(index_of(schedule_names, v));
 }
@@ -79,7 +82,7 @@ constexpr KeyKind text = KeyKind::text;
 
 // The bounds are sanity, ten to a thousand times what exists; what a combination allows is said by
 // model/scenario_rules.h.
-constexpr std::array<ScenarioKey, 59> keys{{
+constexpr std::array<ScenarioKey, 61> keys{{
     // clang-format off
     {"model", "name", text, 0, 0, {}, nullptr, "-",
      "a built-in model (`stepsight show models`) or the path of a model file"},
@@ -189,8 +192,12 @@ constexpr std::array<ScenarioKey, 59> keys{{
      "GPUs that share each layer's matrices"},
     {"parallel", "sequence", boolean, 0, 0, {}, parallel<&P::sequence>, "false",
      "norms and residuals are split over the tensor-parallel ranks, too"},
+    {"parallel", "overlap_tensor", boolean, 0, 0, {}, parallel<&P::overlap_tensor>, "true",
+     "sums of input gradients over the tensor-parallel ranks run beside weight gradients"},
     {"parallel", "context", integer, 1, 1e5, {}, parallel<&P::context>, "1",
      "GPUs that share each sequence"},
+    {"parallel", "context_mode", word, 0, 0, context_mode_names, set_context_mode, "ring",
+     "how they exchange keys and values: passed around beside attention, or gathered before it"},
     {"parallel", "expert", integer, 1, 1e5, {}, parallel<&P::expert>, "1",
      "data-parallel ranks that share out a layer's experts"},
     {"parallel", "pipeline", integer, 1, 1e5, {}, parallel<&P::pipeline>, "1",
