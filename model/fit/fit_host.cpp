@@ -4,6 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "model/fit/fit_group.h"
+#include "model/fit/fit_state.h"
 #include "model/host_issue.h"
 #include "model/transformer.h"
 
@@ -116,6 +118,44 @@ double host_time_us(const HostCounts& counts, const HostParameters<double>& host
     sum += host.*field.member * counts.count[i++];
   }
   return sum;
+}
+
+void fit_host(FitState& f) {
+  HostParameters<double>& host = f.out.profile.host;
+  host = f.class_values.host;
+  if (f.measured.hosts.empty()) {
+    record(f, "host", host, nullptr, 0, f.class_source);
+    return;
+  }
+  std::vector<HostPoint> fitted;
+  std::vector<HostPoint> kept;
+  for (const HostPoint& p : f.measured.hosts) {
+    // Whole models are held out, not phases of one.
+    const auto family = static_cast<std::int64_t>(p.shape.family);
+    (held_out({p.shape.layers, family, p.training.compile, 0, 0, 0}) ? kept : fitted).push_back(p);
+  }
+  if (fitted.empty()) std::swap(fitted, kept);
+  const HostSolution machines = solve_host_machines(fitted, host);
+  const Solution& solution = machines.solution;
+  host = host_parameters(solution);
+  const auto errors = [&](const std::vector<HostPoint>& points) {
+    std::vector<double> out;
+    for (const HostPoint& p : points) {
+      const auto factor = machines.factors.find(p.source);
+      const double machine = factor == machines.factors.end() ? 1 : factor->second;
+      const HostCounts c = host_counts(p);
+      out.push_back(std::abs(machine * host_time_us(c, host) / c.time_us - 1));
+    }
+    return out;
+  };
+  FitQuality q{"host", static_cast<int>(fitted.size()), static_cast<int>(kept.size()),
+               median(errors(fitted)), 0, 0};
+  if (!kept.empty()) {
+    q.held_out_median_error = median(errors(kept));
+    q.held_out_p90_error = percentile(errors(kept), 0.9);
+  }
+  f.out.profile.quality.push_back(q);
+  record(f, "host", host, &solution, q.fitted_points, sources_of(f, f.measured.hosts));
 }
 
 }  // namespace stepsight

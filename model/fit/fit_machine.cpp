@@ -1,0 +1,100 @@
+// What belongs to the card and its host as a whole: copies, gaps, overlap, power, collectives.
+#include "model/fit/fit_collectives.h"
+#include "model/fit/fit_group.h"
+#include "model/fit/fit_state.h"
+#include "model/power.h"
+
+namespace stepsight {
+
+void fit_copies(FitState& f, bool to_device) {
+  std::vector<CopyPoint> points;
+  for (const CopyPoint& p : f.measured.copies) {
+    if (p.to_device == to_device) points.push_back(p);
+  }
+  CopyParameters<double>& into =
+      to_device ? f.out.profile.host_to_device : f.out.profile.device_to_host;
+  const std::string name = to_device ? "copy.host_to_device" : "copy.device_to_host";
+  into = to_device ? f.class_values.host_to_device : f.class_values.device_to_host;
+  if (points.size() < 2) {
+    record(f, name, into, nullptr, 0, f.class_source);
+    return;
+  }
+  const Solution solution = solve_copies(points, into);
+  into = unpacked<CopyParameters>(solution.values);
+  record(f, name, into, &solution, static_cast<int>(points.size()), sources_of(f, points));
+}
+
+// The operators' own times hold a graph's gap; a stream's is longer by the difference.
+void fit_launch(FitState& f) {
+  std::vector<double> gaps[2];
+  for (const GapPoint& p : f.measured.gaps) gaps[p.stream ? 1 : 0].push_back(p.time_us);
+  f.out.profile.launch = f.class_values.launch;
+  if (gaps[0].empty() || gaps[1].empty()) {
+    record(f, "launch", f.out.profile.launch, nullptr, 0, f.class_source);
+    return;
+  }
+  const auto field = LaunchParameters<double>::fields().front();
+  ParameterRecord r{"launch." + std::string(field.info.name), 0, 0, 0, sources_of(f, f.measured.gaps)};
+  r.value = std::clamp(median(gaps[1]) - median(gaps[0]), field.info.lower, field.info.upper);
+  r.sd = 0.05 * r.value;
+  r.points = static_cast<int>(f.measured.gaps.size());
+  f.out.profile.launch.*field.member = r.value;
+  f.out.profile.records.push_back(std::move(r));
+}
+
+void fit_overlap(FitState& f) {
+  OverlapParameters<double>& overlap = f.out.profile.overlap;
+  overlap = f.class_values.overlap;
+  // The pairs are in the order of the fields.
+  std::size_t pair = 0;
+  for (const auto& field : OverlapParameters<double>::fields()) {
+    std::vector<double> rates;
+    std::vector<OverlapPoint> points;
+    for (const OverlapPoint& p : f.measured.overlaps) {
+      if (static_cast<std::size_t>(p.pair) != pair) continue;
+      rates.push_back(p.rate);
+      points.push_back(p);
+    }
+    ++pair;
+    ParameterRecord r{"overlap." + std::string(field.info.name), overlap.*field.member, 0.05, 0,
+                      f.class_source};
+    if (!rates.empty()) {
+      r.value = std::clamp(median(rates), field.info.lower, field.info.upper);
+      r.sd = (percentile(rates, 0.84) - percentile(rates, 0.16)) / 2;
+      r.points = static_cast<int>(rates.size());
+      r.source = sources_of(f, points);
+      overlap.*field.member = r.value;
+    }
+    f.out.profile.records.push_back(std::move(r));
+  }
+}
+
+void fit_power(FitState& f) {
+  PowerParameters<double>& power = f.out.profile.power;
+  power = f.class_values.power;
+  const auto fields = static_cast<std::size_t>(PowerParameters<double>::fields().size());
+  if (f.measured.powers.size() < fields) {
+    record(f, "power", power, nullptr, 0, f.class_source);
+    return;
+  }
+  const Solution solution = solve_power(f.measured.powers, power);
+  power = unpacked<PowerParameters>(solution.values);
+  std::vector<double> errors;
+  for (const PowerPoint& p : f.measured.powers) {
+    errors.push_back(
+        std::abs(power_formula(p.flop_per_s, p.bytes_per_s, p.clock, power) / p.power_W - 1));
+  }
+  const int count = static_cast<int>(f.measured.powers.size());
+  f.out.profile.quality.push_back({"power", count, 0, median(errors), 0, 0});
+  record(f, "power", power, &solution, count, sources_of(f, f.measured.powers));
+}
+
+void fit_collectives(FitState& f) {
+  FittedCurves fitted = stepsight::fit_collectives(f.measured, f.options.link, f.out.points);
+  GpuProfile& p = f.out.profile;
+  p.collectives = std::move(fitted.curves);
+  p.quality.insert(p.quality.end(), fitted.quality.begin(), fitted.quality.end());
+  p.records.insert(p.records.end(), fitted.records.begin(), fitted.records.end());
+}
+
+}  // namespace stepsight
