@@ -12,6 +12,7 @@
 #include "cli/run_program.h"
 #include "model/errors.h"
 #include "model/fit/fit_profile.h"
+#include "model/fit/full_clock.h"
 #include "model/io/builtin.h"
 #include "model/io/machine_facts.h"
 #include "model/io/measurement_files.h"
@@ -146,6 +147,7 @@ void calibrate(const CalibrateFlags& flags) {
     throw UserError("nothing was measured: " + std::string(stages.front().program) + ": " +
                     steps.front().problem);
   }
+  keep_full_clock(measurements);
   const GpuProfile figures = figures_of(machines.front(), flags.gpu);
   const std::string link = flags.link.empty() ? "measured" : flags.link;
   // What was not measured takes its utilisation from the card that was measured best.

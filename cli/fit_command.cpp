@@ -7,6 +7,7 @@
 #include "model/errors.h"
 #include "model/fit/fit_collectives.h"
 #include "model/fit/fit_profile.h"
+#include "model/fit/full_clock.h"
 #include "model/io/link_file.h"
 #include "model/io/measurement_files.h"
 #include "model/io/profile_file.h"
@@ -56,6 +57,7 @@ void fit(const FitFlags& flags) {
   if (flags.gpu.empty()) throw UserError("fit needs the card (--gpu), or --link-only");
   FitOptions options{flags.link, std::nullopt};
   if (!flags.reference.empty()) options.reference = read_profile(flags.reference);
+  keep_full_clock(measurements);
   const FittedProfile fitted = fit_profile(read_gpu(flags.gpu), measurements, options);
   write_both(flags.output, profile_text(fitted.profile), points_text(fitted.points));
   std::fputs(fit_report_text(fitted.profile, measurements).c_str(), stdout);

@@ -21,21 +21,24 @@ Cost corrected(Seconds formula, const MeasuredSurface::Answer& answer, bool cloc
 Tiling best_tiling(const Gemm& gemm, const GemmParameters<double>& p, int multiprocessors) {
   const double sms = multiprocessors;
   const auto k = static_cast<double>(gemm.k);
+  const bool narrow = is_narrow(gemm);
+  const KernelFamily& kernels = narrow ? narrow_kernels : wide_kernels;
+  const TileCosts<double> costs = tile_costs(p, narrow);
   const auto tiles_along = [](std::int64_t size, double edge) {
     return std::ceil(static_cast<double>(size) / edge);
   };
   Tiling best;
   double least = std::numeric_limits<double>::infinity();
-  for (const double rows : tile_edges) {
-    for (const double cols : tile_edges) {
-      if (rows * cols > largest_tile) break;
+  for (const double rows : kernels.edges) {
+    for (const double cols : kernels.edges) {
+      if (rows * cols > kernels.largest_tile) break;
       const double tiles = tiles_along(gemm.m, rows) * tiles_along(gemm.n, cols) *
                            static_cast<double>(gemm.batch);
-      const double area = rows * cols * tile_slowdown(Tile{rows, cols}, p);
+      const double area = rows * cols * tile_slowdown(Tile{rows, cols}, costs);
       for (const double split : depth_splits) {
-        if (split > 1 && (tiles * split > 1.5 * sms || k <= shallowest_part)) break;
+        if (split > 1 && (tiles * split > kernels.most_split_waves * sms || k <= shallowest_part)) break;
         const double waves = tiles * split / sms;
-        const double time = rounded_waves(waves, p) * area * tile_depth(k, split, p);
+        const double time = rounded_waves(waves, p) * area * tile_depth(k, split, costs);
         if (time >= least) continue;
         least = time;
         best = {{rows, cols}, split, waves};
@@ -50,10 +53,13 @@ Cost cost(const Gemm& gemm, const GpuProfile& gpu) {
   const MeasuredSurface& points = gpu.gemm_points[type];
   MeasuredSurface::Answer answer = points.at(surface_point(gemm));
   if (answer.distance > 0 && gemm.layout == Layout::TN) {
-    // C^T = B A^T is the same work: where the exchanged shape was measured nearer, it says more.
-    const MeasuredSurface::Answer exchanged = points.at(surface_point(
-        Gemm{gemm.n, gemm.m, gemm.k, gemm.batch, gemm.dtype, gemm.layout}));
-    if (exchanged.distance < answer.distance) answer = exchanged;
+    // C^T = B A^T is the same work, if its rows are aligned alike: where the exchanged shape was
+    // measured nearer, it says more.
+    const Gemm turned{gemm.n, gemm.m, gemm.k, gemm.batch, gemm.dtype, gemm.layout};
+    if (alignment(turned) == alignment(gemm)) {
+      const MeasuredSurface::Answer exchanged = points.at(surface_point(turned));
+      if (exchanged.distance < answer.distance) answer = exchanged;
+    }
   }
   return corrected(gemm_formula(gemm, gpu.gemm[type], gpu.multiprocessors), answer, true);
 }

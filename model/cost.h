@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include "model/operators.h"
@@ -30,19 +31,45 @@ T smooth_max(const T& a, const T& b) {
   return larger * sqrt(sqrt(1.0 + squared * squared));
 }
 
+// The same with the power of three, at most 26 % above the larger: a product's loads hide less of its
+// arithmetic than a pass's do.
+template <typename T>
+T smooth_max_of_product(const T& a, const T& b) {
+  using std::cbrt;
+  const T& larger = a < b ? b : a;
+  const T& smaller = a < b ? a : b;
+  if (!(larger > 0.0)) return larger;
+  const T ratio = smaller / larger;
+  return larger * cbrt(1.0 + ratio * ratio * ratio);
+}
+
 // The part of a product's result that one multiprocessor computes at a time.
 struct Tile {
   double rows, cols;  // along m and n
 };
 
-// The edges of the tiles that libraries choose from (cuBLAS' kernels for Hopper: 64 to 256 in steps
-// of 32), and the largest area whose sums the registers hold.
-inline constexpr std::array<double, 7> tile_edges{64, 96, 128, 160, 192, 224, 256};
-inline constexpr double largest_tile = 160 * 256;
-// A product of few tiles is cut along k, so that more multiprocessors have work; the parts are at
-// least this deep.
+// What a library's kernels can do: edges of their tiles, the largest area whose sums the registers
+// hold, and the waves up to which a product is still cut along k, so that more multiprocessors have work.
+struct KernelFamily {
+  std::span<const double> edges;
+  double largest_tile;
+  double most_split_waves;
+};
+
+// cuBLAS' kernels for Hopper: edges of 64 to 256 in steps of 32.
+inline constexpr std::array<double, 7> wide_edges{64, 96, 128, 160, 192, 224, 256};
+inline constexpr KernelFamily wide_kernels{wide_edges, 160 * 256, 1.5};
+// Rows that are not aligned to 16 bytes are out of reach of its bulk loads; the library falls back to
+// kernels of older cards, with fewer tiles to choose from and cheap cuts along k. Which tiles and how
+// many waves: by the least error on misaligned products of an H200.
+inline constexpr std::array<double, 3> narrow_edges{64, 128, 256};
+inline constexpr KernelFamily narrow_kernels{narrow_edges, 128 * 256, 8};
+
+// Parts of a tile's depth; each is at least `shallowest_part` deep.
 inline constexpr std::array<double, 8> depth_splits{1, 2, 3, 4, 6, 8, 12, 16};
 inline constexpr double shallowest_part = 256;
+
+inline bool is_narrow(const Gemm& gemm) { return alignment(gemm) < 16; }
 
 // How a product is cut into work for the multiprocessors.
 struct Tiling {
@@ -51,17 +78,31 @@ struct Tiling {
   double waves = 0;  // tiles x split / multiprocessors
 };
 
+// What one tile costs beyond its work, by the kernels that the product can take.
+template <typename T>
+struct TileCosts {
+  T edge;     // tile_edge of the parameters
+  T ramp_k;
+  T split_k;
+};
+
+template <typename T>
+TileCosts<T> tile_costs(const GemmParameters<T>& p, bool narrow) {
+  if (narrow) return {p.narrow_tile_edge, p.ramp_k, p.narrow_split_k};
+  return {p.tile_edge, p.ramp_k, p.split_k};
+}
+
 // Depth of a tile's work with its start and end, and with the sum of the parts where k was cut.
 template <typename T>
-T tile_depth(double k, double split, const GemmParameters<T>& p) {
-  if (split == 1) return k + p.ramp_k;
-  return std::max(k / split, shallowest_part) + p.ramp_k + p.split_k;
+T tile_depth(double k, double split, const TileCosts<T>& costs) {
+  if (split == 1) return k + costs.ramp_k;
+  return std::max(k / split, shallowest_part) + costs.ramp_k + costs.split_k;
 }
 
 // Loading the factors limits a small tile: work over bytes goes with its harmonic edge.
 template <typename T>
-T tile_slowdown(const Tile& tile, const GemmParameters<T>& p) {
-  return smooth_max(T(1.0), p.tile_edge * (1 / tile.rows + 1 / tile.cols));
+T tile_slowdown(const Tile& tile, const TileCosts<T>& costs) {
+  return smooth_max(T(1.0), costs.edge * (1 / tile.rows + 1 / tile.cols));
 }
 
 // Waves, with a part wave rounded up by wave_weight.
@@ -72,6 +113,23 @@ T rounded_waves(double waves, const GemmParameters<T>& p) {
 
 // The tiling that takes the least time, as a library's heuristic aims at.
 Tiling best_tiling(const Gemm& gemm, const GemmParameters<double>& p, int multiprocessors);
+
+// What the storage of the matrices makes of a tile's time: of aligned ones their layout, of others how
+// wide their rows can still be read, and which of them.
+template <typename T>
+T storage_slowdown(const Gemm& gemm, const GemmParameters<T>& p) {
+  const int rows = alignment(gemm);
+  if (rows >= 16) {
+    return gemm.layout == Layout::TN ? T(1.0)
+                                     : (gemm.layout == Layout::NN ? p.nn_slowdown : p.nt_slowdown);
+  }
+  const T& slowdown = rows == 8 ? p.rows8_slowdown
+                                : (rows == 4 ? p.rows4_slowdown : p.rows2_slowdown);
+  const int result_rows = gemm.n == 1 ? 16 : row_alignment(gemm.n, gemm.dtype);
+  if (gemm.layout == Layout::TN && result_rows <= 2) return slowdown * p.odd_n_slowdown;
+  if (gemm.layout != Layout::NT && result_rows == 16) return slowdown * p.misaligned_k_slowdown;
+  return slowdown;
+}
 
 // The numbers without their derivatives: of doubles, and of scalars that keep their value in `.a`.
 template <typename T>
@@ -88,35 +146,23 @@ GemmParameters<double> plain(const GemmParameters<T>& p) {
 }
 
 // Time of a product on `multiprocessors` of them.
-//   compute   waves x one tile's time, 2 rows cols depth / (peak / multiprocessors) x slow-down
-//   memory    bytes / bandwidth
+//   compute   waves x one tile's time, 2 rows cols depth / (peak / multiprocessors) x slow-downs
+//   memory    (factors' bytes + write_cost x result's bytes) / bandwidth
 // of the tiling for which compute is least. Tile and wave quantisation as in NVIDIA's Matrix
 // Multiplication Background guide. Among shapes of one alignment the time never falls as a size
 // grows, and it is never below flops / peak nor bytes / bandwidth.
 template <typename T>
 SecondsOf<T> gemm_formula(const Gemm& gemm, const GemmParameters<T>& p, int multiprocessors) {
   const Tiling best = best_tiling(gemm, plain(p), multiprocessors);
+  const TileCosts<T> costs = tile_costs(p, is_narrow(gemm));
   const T rate = p.peak_TFLOPS * (1e12 / multiprocessors);
-  T compute = rounded_waves(best.waves, p) * (2 * best.tile.rows * best.tile.cols) *
-              tile_depth(static_cast<double>(gemm.k), best.split, p) * tile_slowdown(best.tile, p) /
-              rate;
-  switch (alignment(gemm)) {
-    case 8:
-      break;
-    case 4:
-      compute = compute * p.align4_slowdown;
-      break;
-    case 2:
-      compute = compute * p.align2_slowdown;
-      break;
-    default:
-      compute = compute * p.align1_slowdown;
-      break;
-  }
-  if (gemm.layout == Layout::NN) compute = compute * p.nn_slowdown;
-  if (gemm.layout == Layout::NT) compute = compute * p.nt_slowdown;
-  const T memory = bytes(gemm).value / (p.bandwidth_TBps * 1e12);
-  return SecondsOf<T>{p.overhead_us * 1e-6 + smooth_max(compute, memory)};
+  const T compute = rounded_waves(best.waves, p) * (2 * best.tile.rows * best.tile.cols) *
+                    tile_depth(static_cast<double>(gemm.k), best.split, costs) *
+                    tile_slowdown(best.tile, costs) * storage_slowdown(gemm, p) / rate;
+  const double written = result_bytes(gemm).value;
+  const T memory =
+      (bytes(gemm).value - written + p.write_cost * written) / (p.bandwidth_TBps * 1e12);
+  return SecondsOf<T>{p.overhead_us * 1e-6 + smooth_max_of_product(compute, memory)};
 }
 
 // Time of fused attention: its FLOP over a rate that grows with head width and sequence length, at

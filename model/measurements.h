@@ -11,11 +11,16 @@
 
 namespace stepsight {
 
+// The clock of the multiprocessors while a point was timed: nobody looked, at least 97 % of the card's
+// highest, or lowered (power, heat).
+enum class SeenClock : std::uint8_t { unknown, full, lowered };
+
 // `source` indexes Measurements::sources.
 struct GemmPoint {
   Gemm gemm;
   double time_us = 0;
   std::uint32_t source = 0;
+  SeenClock clock = SeenClock::unknown;
 };
 struct AttentionPoint {
   Attention attention;

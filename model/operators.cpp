@@ -1,5 +1,6 @@
 #include "model/operators.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace stepsight {
@@ -35,15 +36,25 @@ Bytes bytes(const Gemm& gemm) {
   return Bytes{real(gemm.batch) * elements * info(gemm.dtype).bytes};
 }
 
+Bytes result_bytes(const Gemm& gemm) {
+  return Bytes{real(gemm.batch) * real(gemm.m) * real(gemm.n) * info(gemm.dtype).bytes};
+}
+
 Bytes bytes(const Pass& pass) {
   const PassInfo& row = info(pass.kind);
   const double width = (row.wide_read + row.wide_written) * info(pass.dtype).bytes + row.fixed_bytes;
   return Bytes{real(pass.rows) * real(pass.cols) * width};
 }
 
+int row_alignment(std::int64_t size, Dtype type) {
+  const auto bytes = static_cast<std::int64_t>(info(type).bytes);
+  return static_cast<int>(bytes * std::gcd(size, 16 / bytes));
+}
+
 int alignment(const Gemm& gemm) {
-  const std::int64_t first = gemm.layout == Layout::NT ? gemm.m : gemm.k;
-  return static_cast<int>(std::gcd(std::gcd(first, gemm.n), std::int64_t{8}));
+  if (gemm.k == 1) return row_alignment(1, gemm.dtype);
+  const auto rows = [&](std::int64_t size) { return size == 1 ? 16 : row_alignment(size, gemm.dtype); };
+  return std::min(rows(gemm.layout == Layout::NT ? gemm.m : gemm.k), rows(gemm.n));
 }
 
 }  // namespace stepsight

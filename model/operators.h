@@ -202,11 +202,16 @@ Flops flops(const Gemm& gemm);
 Flops flops(const Attention& attention);
 // Each factor once and the result once.
 Bytes bytes(const Gemm& gemm);
+Bytes result_bytes(const Gemm& gemm);
 Bytes bytes(const Pass& pass);
 
-// Elements to which the rows of every factor and of the result are aligned: the largest power of two
-// up to 8 that divides both dimensions that run along memory. Below 8 (16 bytes of a 16-bit type)
-// the tensor cores' fast loads are out of reach.
+// Bytes of the widest load or store that keeps to 16 of them (what the tensor cores' fast kernels
+// need) for rows of `size` elements: 16, or the largest power of two that divides a row.
+int row_alignment(std::int64_t size, Dtype type);
+
+// The least of the rows of the factors and of the result: TN and NN rows of k and n, NT of m and n. A
+// dimension of 1 beside a longer one is a vector, whose rows are not rows; k = 1 makes rows of one
+// element in each layout, because the library takes either storage of a column as the same.
 int alignment(const Gemm& gemm);
 
 }  // namespace stepsight

@@ -31,15 +31,20 @@ struct GemmParameters {
   T split_k{};
   T overhead_us{};
   T bandwidth_TBps{};
-  T align4_slowdown{};
-  T align2_slowdown{};
-  T align1_slowdown{};
+  T write_cost{};
+  T rows8_slowdown{};
+  T rows4_slowdown{};
+  T rows2_slowdown{};
+  T narrow_tile_edge{};
+  T narrow_split_k{};
+  T odd_n_slowdown{};
+  T misaligned_k_slowdown{};
   T nn_slowdown{};
   T nt_slowdown{};
 
   static constexpr auto fields() {
     using G = GemmParameters;
-    return std::array<ParameterField<G, T>, 12>{{
+    return std::array<ParameterField<G, T>, 17>{{
         {{"peak_TFLOPS", 600, 0.5, 5000, "rate of a large product, all multiprocessors busy"},
          &G::peak_TFLOPS},
         {{"ramp_k", 100, 0, 5000, "depth k at which a tile's start and end cost as much as its work"},
@@ -52,13 +57,22 @@ struct GemmParameters {
         {{"split_k", 1500, 0, 20000, "depth k that costs as much as cutting a tile along k"},
          &G::split_k},
         {{"overhead_us", 2, 0, 50, "kernel start and end"}, &G::overhead_us},
-        {{"bandwidth_TBps", 3, 0.01, 20, "rate of the factors' and the result's bytes"},
-         &G::bandwidth_TBps},
-        {{"align4_slowdown", 2.8, 1, 20, "slow-down of tiles when rows align to 4 elements only"},
-         &G::align4_slowdown},
-        {{"align2_slowdown", 2.8, 1, 20, "the same for 2 elements"}, &G::align2_slowdown},
-        {{"align1_slowdown", 6, 1, 40, "the same for odd dimensions"}, &G::align1_slowdown},
-        {{"nn_slowdown", 1, 1, 20, "slow-down of tiles in layout NN, one factor not along k"},
+        {{"bandwidth_TBps", 3, 0.01, 20, "rate of the factors' bytes"}, &G::bandwidth_TBps},
+        {{"write_cost", 1.25, 1, 5, "time of a byte of the result, relative to one of a factor"},
+         &G::write_cost},
+        {{"rows8_slowdown", 2.7, 1, 20, "slow-down of tiles when rows align to 8 bytes, not to 16"},
+         &G::rows8_slowdown},
+        {{"rows4_slowdown", 2.7, 1, 20, "the same for 4 bytes"}, &G::rows4_slowdown},
+        {{"rows2_slowdown", 5, 1, 40, "the same for 2 bytes or 1"}, &G::rows2_slowdown},
+        {{"narrow_tile_edge", 65, 0, 256, "tile_edge of the kernels for rows not aligned to 16 bytes"},
+         &G::narrow_tile_edge},
+        {{"narrow_split_k", 150, 0, 20000, "split_k of the same"}, &G::narrow_split_k},
+        {{"odd_n_slowdown", 1.4, 1, 5, "the same kernels in layout TN when the result's rows align to 2"},
+         &G::odd_n_slowdown},
+        {{"misaligned_k_slowdown", 1.07, 1, 5,
+          "the same kernels when the factors' rows along k are misaligned and the result's are not"},
+         &G::misaligned_k_slowdown},
+        {{"nn_slowdown", 1, 1, 20, "slow-down of aligned tiles in layout NN, one factor not along k"},
          &G::nn_slowdown},
         {{"nt_slowdown", 1, 1, 20, "the same in layout NT, no factor along k"}, &G::nt_slowdown},
     }};

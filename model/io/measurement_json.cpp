@@ -26,7 +26,14 @@ Dtype dtype_of(Table& point) {
 
 double time_of(Table& point) { return point.require_number("median_us", 1e-4, 1e12); }
 
-void read_gemm(Table& point, std::uint32_t source, Measurements& into) {
+// `highest_MHz`: the card's, 0 where the file does not say.
+SeenClock clock_of(Table& point, double highest_MHz) {
+  const auto seen = point.optional_number("sm_MHz", 0, 1e5);
+  if (!seen || highest_MHz <= 0) return SeenClock::unknown;
+  return *seen < 0.97 * highest_MHz ? SeenClock::lowered : SeenClock::full;
+}
+
+void read_gemm(Table& point, std::uint32_t source, double highest_MHz, Measurements& into) {
   GemmPoint out;
   out.gemm.m = point.require_int("m", 1, largest);
   out.gemm.n = point.require_int("n", 1, largest);
@@ -35,6 +42,7 @@ void read_gemm(Table& point, std::uint32_t source, Measurements& into) {
   out.gemm.layout = static_cast<Layout>(point.require_choice("layout", layout_words));
   out.time_us = time_of(point);
   out.source = source;
+  out.clock = clock_of(point, highest_MHz);
   into.gemms.push_back(out);
 }
 
@@ -153,7 +161,8 @@ constexpr std::array<std::pair<std::string_view, OverlapPair>, 4> overlap_ops{{
 }};
 
 // False for an op that no part of the model uses.
-bool read_point(Table& point, std::string_view op, std::uint32_t source, Measurements& into) {
+bool read_point(Table& point, std::string_view op, std::uint32_t source, double highest_MHz,
+                Measurements& into) {
   for (const auto& [name, phase] : host_ops) {
     if (op == name) return read_host(point, phase, source, into), true;
   }
@@ -162,7 +171,7 @@ bool read_point(Table& point, std::string_view op, std::uint32_t source, Measure
   }
   if (op == "kernel_gap") return read_gap(point, source, into), true;
   if (op == "power") return read_power(point, source, into), true;
-  if (op == "gemm") return read_gemm(point, source, into), true;
+  if (op == "gemm") return read_gemm(point, source, highest_MHz, into), true;
   if (op == "attention") return read_attention(point, false, source, into), true;
   if (op == "attention_backward") return read_attention(point, true, source, into), true;
   if (op == "h2d" || op == "d2h") return read_copy(point, op == "h2d", source, into), true;
@@ -189,10 +198,12 @@ void read_measurement_json(const std::string& file, std::string_view text, std::
   ErrorList errors(file);
   Table table(root, errors);
   table.require_int("schema", 1, 1);
+  const double highest_MHz =
+      table.sub_table("clocks_before").optional_number("sm_max_MHz", 0, 1e5).value_or(0);
   std::map<std::string, int> unused;
   for (Table& point : table.array_of_tables("points")) {
     const std::string op = point.require_string("op");
-    if (!read_point(point, op, source, into)) ++unused[op];
+    if (!read_point(point, op, source, highest_MHz, into)) ++unused[op];
   }
   errors.throw_if_any();
   note_unused(file, unused, into);

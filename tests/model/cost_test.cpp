@@ -15,9 +15,12 @@ GemmParameters<double> plain_gemm() {
   GemmParameters<double> p;
   p.peak_TFLOPS = 1000;
   p.bandwidth_TBps = 20;
-  p.align4_slowdown = 2;
-  p.align2_slowdown = 3;
-  p.align1_slowdown = 5;
+  p.write_cost = 1;
+  p.rows8_slowdown = 2;
+  p.rows4_slowdown = 3;
+  p.rows2_slowdown = 5;
+  p.odd_n_slowdown = 1;
+  p.misaligned_k_slowdown = 1;
   p.nn_slowdown = 1;
   p.nt_slowdown = 1;
   return p;
@@ -69,11 +72,61 @@ TEST_CASE("a layout that the tensor cores cannot read as it stands slows the til
 }
 
 TEST_CASE("alignment looks at the dimensions that run along memory") {
-  // TN: rows of k (both factors) and n. NN: k and n. NT: m and n.
-  CHECK(alignment({7, 64, 64, 1, Dtype::bf16, Layout::TN}) == 8);
-  CHECK(alignment({64, 50257, 64, 1, Dtype::bf16, Layout::TN}) == 1);
-  CHECK(alignment({64, 64, 50258, 1, Dtype::bf16, Layout::NN}) == 2);
-  CHECK(alignment({12, 64, 7, 1, Dtype::bf16, Layout::NT}) == 4);
+  // TN: rows of k (both factors) and n. NN: k and n. NT: m and n. In bytes of a load, up to 16.
+  CHECK(alignment({7, 64, 64, 1, Dtype::bf16, Layout::TN}) == 16);
+  CHECK(alignment({64, 50257, 64, 1, Dtype::bf16, Layout::TN}) == 2);
+  CHECK(alignment({64, 64, 50258, 1, Dtype::bf16, Layout::NN}) == 4);
+  CHECK(alignment({12, 64, 7, 1, Dtype::bf16, Layout::NT}) == 8);
+  // Four numbers of four bytes are 16; sixteen of one.
+  CHECK(alignment({64, 60, 64, 1, Dtype::tf32, Layout::TN}) == 16);
+  CHECK(alignment({64, 62, 64, 1, Dtype::fp32, Layout::TN}) == 8);
+  CHECK(alignment({64, 72, 64, 1, Dtype::fp8, Layout::TN}) == 8);
+  // A vector has no rows; a product one deep has rows of one element whatever its layout.
+  CHECK(alignment({64, 1, 64, 1, Dtype::bf16, Layout::TN}) == 16);
+  CHECK(alignment({1, 64, 512, 1, Dtype::bf16, Layout::NT}) == 16);
+  CHECK(alignment({64, 1, 63, 1, Dtype::bf16, Layout::NN}) == 2);
+  CHECK(alignment({64, 64, 1, 1, Dtype::bf16, Layout::NT}) == 2);
+}
+
+TEST_CASE("which rows are misaligned tells beyond how far they are") {
+  GemmParameters<double> p = plain_gemm();
+  p.odd_n_slowdown = 1.5;
+  p.misaligned_k_slowdown = 1.2;
+  const auto slow = [&](std::int64_t n, std::int64_t k, Layout layout) {
+    return storage_slowdown({1280, n, k, 1, Dtype::bf16, layout}, p);
+  };
+  CHECK(slow(1280, 8192, Layout::TN) == 1);
+  CHECK(slow(1279, 8192, Layout::TN) == Approx(5 * 1.5));  // the result's rows are odd
+  CHECK(slow(1279, 8191, Layout::TN) == Approx(5 * 1.5));
+  CHECK(slow(1280, 8191, Layout::TN) == Approx(5 * 1.2));  // the factors' alone
+  CHECK(slow(1280, 8190, Layout::NN) == Approx(3 * 1.2));
+  CHECK(slow(1279, 8191, Layout::NN) == Approx(5));
+  CHECK(slow(1279, 8192, Layout::NT) == Approx(5));
+}
+
+TEST_CASE("a byte of the result costs more than one of a factor, as the parameter says") {
+  // 8192 x 8192 with k = 8: 134 MB of result, 0.26 MB of factors, at 20 TB/s.
+  GemmParameters<double> p = plain_gemm();
+  const double equal = us({8192, 8192, 8}, p);
+  p.write_cost = 1.5;
+  CHECK(us({8192, 8192, 8}, p) == Approx(1.5 * equal).epsilon(0.02));
+  // 8 x 16384 x 16384: 537 MB of factors.
+  p.write_cost = 1;
+  const double few = us({8, 16384, 16384}, p);
+  p.write_cost = 1.5;
+  CHECK(us({8, 16384, 16384}, p) == Approx(few).epsilon(0.001));
+}
+
+TEST_CASE("rows that cannot be loaded in bulk leave fewer tiles to choose from") {
+  // 100 multiprocessors: aligned, 10 x 10 tiles of 224 x 160 fill them. Misaligned, edges are
+  // powers of two.
+  GemmParameters<double> p = plain_gemm();
+  p.wave_weight = 1;
+  for (const std::int64_t off : {0, 8, 7, 4, 1}) {
+    const Tiling best = best_tiling({2240, 1600 - off, 8192}, p, 100);
+    CHECK((best.tile.rows == 224) == (off % 8 == 0));
+    if (off % 8 != 0) CHECK((best.tile.rows == 64 || best.tile.rows == 128 || best.tile.rows == 256));
+  }
 }
 
 TEST_CASE("a product of few tiles is split along its depth") {
@@ -96,9 +149,12 @@ TEST_CASE("a tile too small to feed runs below the peak") {
   // the smooth maximum of two equals is 2^(1/4).
   GemmParameters<double> p = plain_gemm();
   p.tile_edge = 64;
-  CHECK(tile_slowdown(Tile{128, 128}, p) == Approx(std::pow(2.0, 0.25)));
-  CHECK(tile_slowdown(Tile{256, 160}, p) < 1.05);
-  CHECK(tile_slowdown(Tile{64, 64}, p) > 2);
+  p.narrow_tile_edge = 32;
+  const TileCosts<double> wide = tile_costs(p, false);
+  CHECK(tile_slowdown(Tile{128, 128}, wide) == Approx(std::pow(2.0, 0.25)));
+  CHECK(tile_slowdown(Tile{256, 160}, wide) < 1.05);
+  CHECK(tile_slowdown(Tile{64, 64}, wide) > 2);
+  CHECK(tile_slowdown(Tile{64, 64}, tile_costs(p, true)) == Approx(std::pow(2.0, 0.25)));
 }
 
 TEST_CASE("the tiling taken is the one that leaves fewest multiprocessors idle") {

@@ -56,8 +56,8 @@ std::vector<GemmPoint> gemm_points(const GemmParameters<double>& truth, int sms,
   for (const std::int64_t m : sizes) {
     for (const std::int64_t n : sizes) {
       for (const std::int64_t k : sizes) {
-        for (const std::int64_t off : {0, 4, 2, 1}) {
-          Gemm gemm{m, n - off, k};
+        for (const std::int64_t off : {0, 4, 2, 1, -4, -2, -1}) {
+          Gemm gemm{m, n - std::max<std::int64_t>(off, 0), k + std::min<std::int64_t>(off, 0)};
           gemm.layout = static_cast<Layout>(points.size() % 3);
           points.push_back({gemm, gemm_formula(gemm, truth, sms).value * 1e6 * noise.factor(), 0});
         }
@@ -83,7 +83,8 @@ Measurements pass_measurements(PassKind kind) {
 }  // namespace
 
 TEST_CASE("the fit of products finds the parameters that made the points") {
-  const GemmParameters<double> truth{700, 150, 0.4, 35, 1500, 3, 3.5, 2.5, 3.0, 5.5, 1.1, 1.6};
+  const GemmParameters<double> truth{700, 150, 0.4, 35, 1500, 3,   3.5, 1.4, 2.5,
+                                     3.0, 5.5, 60, 300,  1.3, 1.1, 1.1, 1.6};
   const auto points = gemm_points(truth, 132, 0.03);
   const Solution found = solve_gemms(points, class_values<GemmParameters>(), 132);
   CHECK(found.converged);
@@ -146,16 +147,17 @@ TEST_CASE("the fits of passes, copies and collectives find the parameters that m
 
 TEST_CASE("parameters that the points do not determine say so") {
   // Aligned products alone say nothing of misaligned ones.
-  const GemmParameters<double> truth{700, 150, 0.4, 35, 1500, 3, 3.5, 2.5, 3.0, 5.5, 1.1, 1.6};
+  const GemmParameters<double> truth{700, 150, 0.4, 35, 1500, 3,   3.5, 1.4, 2.5,
+                                     3.0, 5.5, 60, 300,  1.3, 1.1, 1.1, 1.6};
   std::vector<GemmPoint> aligned;
   for (const GemmPoint& p : gemm_points(truth, 132, 0.01)) {
-    if (alignment(p.gemm) == 8) aligned.push_back(p);
+    if (alignment(p.gemm) == 16) aligned.push_back(p);
   }
   const Solution found = solve_gemms(aligned, class_values<GemmParameters>(), 132);
-  const std::vector<bool> expected{true,  true,  true,  true,  true, true,
-                                   true,  false, false, false, true, true};
+  const std::vector<bool> expected{true,  true,  true,  true,  true,  true,  true, true, false,
+                                   false, false, false, false, false, false, true, true};
   CHECK(found.determined == expected);
-  CHECK(found.values[9] == class_values<GemmParameters>().align1_slowdown);
+  CHECK(found.values[10] == class_values<GemmParameters>().rows2_slowdown);
 
   const FittedProfile fitted = [&] {
     Measurements m;
@@ -164,7 +166,7 @@ TEST_CASE("parameters that the points do not determine say so") {
     return fit_profile(toy_gpu(), m, {});
   }();
   for (const ParameterRecord& r : fitted.profile.records) {
-    if (r.name == "gemm.bf16.align1_slowdown") {
+    if (r.name == "gemm.bf16.rows2_slowdown") {
       CHECK(r.points == 0);
       CHECK(r.sd > 0);
       CHECK_THAT(r.source, match::ContainsSubstring("not determined"));

@@ -1,6 +1,7 @@
 #include "model/io/measurement_files.h"
 
 #include <string>
+#include <vector>
 
 #include "tests/catch2.h"
 #include "tests/model/message_of.h"
@@ -47,6 +48,23 @@ TEST_CASE("an own measurement file gives products, attention, passes, copies and
   CHECK(m.collectives[0].ranks == 4);
   REQUIRE(m.overlaps.size() == 1);
   CHECK(m.skipped.empty());
+}
+
+TEST_CASE("a product says whether it ran at the card's highest clock, if somebody looked") {
+  const auto clocks = [](const std::string& head) {
+    Measurements m;
+    m.sources = {"m.json"};
+    const std::string product =
+        R"({"op": "gemm", "m": 64, "n": 64, "k": 64, "dtype": "bf16", "layout": "TN", "median_us": 5)";
+    read_measurement_json("m.json",
+                          "{\"schema\": 1, " + head + "\"points\": [" + product + "}, " + product +
+                              ", \"sm_MHz\": 1965}, " + product + ", \"sm_MHz\": 1500}]}",
+                          0, m);
+    return std::vector<SeenClock>{m.gemms[0].clock, m.gemms[1].clock, m.gemms[2].clock};
+  };
+  CHECK(clocks(R"("clocks_before": {"sm_max_MHz": 1980}, )") ==
+        std::vector<SeenClock>{SeenClock::unknown, SeenClock::full, SeenClock::lowered});
+  CHECK(clocks("") == std::vector<SeenClock>(3, SeenClock::unknown));
 }
 
 TEST_CASE("an operator that no part of the model uses is counted, not taken for another") {
