@@ -51,7 +51,7 @@ void record(FitState& f, const std::string& prefix, const Parameters<double>& va
     const bool determined = solution != nullptr && solution->determined[i];
     r.sd = determined ? solution->deviations[i] : class_value_spread * r.value;
     r.points = determined ? points : 0;
-    r.source = determined || solution == nullptr ? source : source + " (not determined by them)";
+    r.source = determined || solution == nullptr ? source : "not determined by the points";
     f.out.profile.records.push_back(std::move(r));
     ++i;
   }

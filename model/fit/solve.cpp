@@ -59,9 +59,24 @@ void set_bounds(ceres::Problem& problem,
   problem.SetParameterUpperBound(values.data(), static_cast<int>(i), info.upper);
 }
 
-// Standard deviations: the diagonal of the residuals' covariance, scaled by their spread.
+// Which parameters change any residual at all. The singular value decomposition behind a covariance
+// mixes those that change none with each other, and leaves them tiny deviations for zero ones.
+std::vector<bool> felt(ceres::Problem& problem, std::size_t count) {
+  ceres::CRSMatrix jacobian;
+  problem.Evaluate({}, nullptr, nullptr, nullptr, &jacobian);
+  std::vector<bool> out(count, false);
+  for (std::size_t i = 0; i < jacobian.values.size(); ++i) {
+    if (jacobian.values[i] != 0) out[static_cast<std::size_t>(jacobian.cols[i])] = true;
+  }
+  return out;
+}
+
+// Standard deviations: the diagonal of the residuals' covariance, scaled by their spread. One that
+// is wider than the parameter's bounds says that the points know less of it than the bounds do.
+template <template <typename> typename Parameters>
 void deviations(ceres::Problem& problem, Solution& out, double variance) {
   const auto count = static_cast<std::size_t>(out.values.size());
+  const std::vector<bool> any = felt(problem, count);
   out.deviations.assign(count, 0);
   out.determined.assign(count, false);
   ceres::Covariance::Options options;
@@ -74,10 +89,13 @@ void deviations(ceres::Problem& problem, Solution& out, double variance) {
   if (!covariance.Compute(blocks, &problem)) return;
   std::vector<double> matrix(count * count);
   if (!covariance.GetCovarianceBlock(block, block, matrix.data())) return;
-  for (std::size_t i = 0; i < count; ++i) {
+  std::size_t i = 0;
+  for (const auto& field : Parameters<double>::fields()) {
     const double d = std::sqrt(std::max(0.0, matrix[i * count + i] * variance));
-    out.determined[i] = std::isfinite(d) && d > 0;
+    const double widest = field.info.upper - field.info.lower;
+    out.determined[i] = any[i] && std::isfinite(d) && d > 0 && d < widest;
     out.deviations[i] = out.determined[i] ? d : 0;
+    ++i;
   }
 }
 
@@ -136,7 +154,7 @@ Solution solve(std::span<const Point> points,
   for (const double r : residuals) squares += r * r;
   const double freedom = std::max(1.0, static_cast<double>(residuals.size()) - count);
   out.residual_spread = std::sqrt(squares / freedom);
-  deviations(problem, out, squares / freedom);
+  deviations<Parameters>(problem, out, squares / freedom);
   return out;
 }
 

@@ -67,8 +67,9 @@ TEST_CASE("a layout that the tensor cores cannot read as it stands slows the til
   const auto time = [&](Layout layout) {
     return us({1280, 1280, 8192, 1, Dtype::tf32, layout}, p);
   };
-  CHECK(time(Layout::NN) == Approx(1.1 * time(Layout::TN)).epsilon(1e-3));
-  CHECK(time(Layout::NT) == Approx(1.6 * time(Layout::TN)).epsilon(1e-3));
+  // Within what the bytes add to each.
+  CHECK(time(Layout::NN) == Approx(1.1 * time(Layout::TN)).epsilon(5e-3));
+  CHECK(time(Layout::NT) == Approx(1.6 * time(Layout::TN)).epsilon(5e-3));
 }
 
 TEST_CASE("alignment looks at the dimensions that run along memory") {
