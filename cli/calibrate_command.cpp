@@ -35,7 +35,7 @@ struct CalibrateFlags {
   bool quick = false;
 };
 
-// What is run, and for how many seconds at most: together within a minute, or within five.
+// What is run, and for how many seconds at most: together within a minute, or within five. 0: not run.
 struct Stage {
   const char* program;
   const char* file;
@@ -43,7 +43,7 @@ struct Stage {
   double full_s;
 };
 
-constexpr std::array<Stage, 7> stages{{
+constexpr std::array<Stage, 8> stages{{
     {"calibrate_gemm", "gemm.json", 15, 110},
     {"calibrate_hbm", "hbm.json", 3, 10},
     {"calibrate_host", "host.json", 4, 10},
@@ -51,6 +51,7 @@ constexpr std::array<Stage, 7> stages{{
     {"calibrate_power", "power.json", 7, 20},
     {"calibrate_collectives", "collectives.json", 5, 30},
     {"framework_operators.py", "framework.json", 16, 90},
+    {"sharded_host.py", "sharded-host.json", 0, 12},
 }};
 
 // Beside this program; else where the launcher builds the programs that need CUDA.
@@ -133,13 +134,13 @@ void calibrate(const CalibrateFlags& flags) {
                                                : fs::path(flags.output + ".measurements");
   fs::create_directories(folder);
   std::vector<CalibrationStep> steps;
-  for (const Stage& stage : stages) steps.push_back(run_stage(stage, programs, folder, flags.full));
-
   Measurements measurements;
   std::vector<MachineFacts> machines;
-  for (std::size_t i = 0; i < stages.size(); ++i) {
-    const std::string file = (folder / stages[i].file).string();
-    if (!steps[i].problem.empty() || !fs::exists(file)) continue;
+  for (const Stage& stage : stages) {
+    if ((flags.full ? stage.full_s : stage.quick_s) <= 0) continue;
+    steps.push_back(run_stage(stage, programs, folder, flags.full));
+    const std::string file = (folder / stage.file).string();
+    if (!steps.back().problem.empty() || !fs::exists(file)) continue;
     read_measurements(file, measurements);
     machines.push_back(read_machine(file));
   }

@@ -53,12 +53,16 @@ enum class HostPhase : std::uint8_t {
   optimizer,
   accumulating_backward,
   bucketed_backward,
+  sharded_forward,
+  sharded_backward,
+  sharded_optimizer,
 };
 struct HostPoint {
   HostPhase phase = HostPhase::forward;
   ModelShape shape;
   Training training;
   std::int64_t buckets = 0;  // bucketed_backward: gradient buckets that were communicated
+  std::int64_t units = 0;    // sharded_*: units of parameters, the one that stays gathered included
   double time_us = 0;
   std::uint32_t source = 0;
 };

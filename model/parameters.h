@@ -140,11 +140,12 @@ struct HostParameters {
   T collective_us{};
   T gather_unit_us{};
   T scatter_unit_us{};
+  T sharded_tensor_us{};
   T step_us{};
 
   static constexpr auto fields() {
     using H = HostParameters;
-    return std::array<ParameterField<H, T>, 12>{{
+    return std::array<ParameterField<H, T>, 13>{{
         {{"forward_us", 20, 0.1, 500, "issue of one eager operator in forward"}, &H::forward_us},
         {{"backward_us", 20, 0.1, 500, "issue of one operator in backward"}, &H::backward_us},
         {{"cast_us", 8, 0.1, 500, "issue of one cast that autocast inserts"}, &H::cast_us},
@@ -165,6 +166,9 @@ struct HostParameters {
          &H::gather_unit_us},
         {{"scatter_unit_us", 250, 0, 10000, "hooks and issue of scattering one unit's gradients"},
          &H::scatter_unit_us},
+        {{"sharded_tensor_us", 10, 0, 1000,
+          "optimizer step of a sharded parameter tensor, beyond that of a whole one"},
+         &H::sharded_tensor_us},
         {{"step_us", 100, 0, 50000, "loop, zero_grad and what a step costs once"}, &H::step_us},
     }};
   }

@@ -345,8 +345,10 @@ void Pricer::price_optimizer() {
     clocked = clocked || c.clocked;
     (c.clocked ? energy_.clocked_s : energy_.other_s) += c.time.value;
   }
-  const Seconds issue{static_cast<double>(work_.tensors) * work_.optimizer_launches *
-                      gpu_.host.optimizer_tensor_us * 1e-6};
+  const bool sharded = exchanges_ && shards_parameters(scenario_.parallel.strategy);
+  const double tensor_us = work_.optimizer_launches * gpu_.host.optimizer_tensor_us +
+                           (sharded ? gpu_.host.sharded_tensor_us : 0);
+  const Seconds issue{static_cast<double>(work_.tensors) * tensor_us * 1e-6};
   out_.optimizer = {to_picoseconds(update),
                     to_picoseconds(issue),
                     label("optimizer", Phase::optimizer, WorkKind::optimizer),

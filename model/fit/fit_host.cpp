@@ -38,29 +38,43 @@ HostCounts host_counts(const HostPoint& point) {
   const auto blocks = static_cast<double>(work.blocks);
   const auto tensors = static_cast<double>(work.tensors);
   const bool compiled = point.training.compile;
+  const auto units = static_cast<double>(point.units);
+  const auto book = [&](HostCost<> cost, double times) { out.count[field_index(cost)] += times; };
+  const auto issue = [&](std::vector<Operator> StageWork::*side, IssuePhase phase) {
+    for (const auto& [stage, times] :
+         {std::pair{&work.embedding, 1.0}, {&work.block, blocks}, {&work.head, 1.0}}) {
+      count(out, stage->*side, phase, compiled, times);
+    }
+  };
   switch (point.phase) {
+    case HostPhase::sharded_forward:
+      book(&H::gather_unit_us, units);
+      [[fallthrough]];
     case HostPhase::forward:
-      for (const auto& [stage, times] : {std::pair{&work.embedding, 1.0}, {&work.block, blocks},
-                                         {&work.head, 1.0}}) {
-        count(out, stage->forward, IssuePhase::forward, compiled, times);
-      }
-      out.count[field_index(&H::step_us)] = 1;
+      issue(&StageWork::forward, IssuePhase::forward);
+      book(&H::step_us, 1);
       break;
     case HostPhase::accumulating_backward:
+      book(&H::accumulate_us, tensors);
+      issue(&StageWork::backward, IssuePhase::backward);
+      break;
     case HostPhase::bucketed_backward:
-      out.count[field_index(point.phase == HostPhase::bucketed_backward ? &H::bucket_tensor_us
-                                                                        : &H::accumulate_us)] =
-          tensors;
-      out.count[field_index(&H::collective_us)] = static_cast<double>(point.buckets);
+      book(&H::bucket_tensor_us, tensors);
+      book(&H::collective_us, static_cast<double>(point.buckets));
+      issue(&StageWork::backward, IssuePhase::backward);
+      break;
+    case HostPhase::sharded_backward:
+      book(&H::gather_unit_us, units - 1);  // the root's parameters are still there
+      book(&H::scatter_unit_us, units);
       [[fallthrough]];
     case HostPhase::backward:
-      for (const auto& [stage, times] : {std::pair{&work.embedding, 1.0}, {&work.block, blocks},
-                                         {&work.head, 1.0}}) {
-        count(out, stage->backward, IssuePhase::backward, compiled, times);
-      }
+      issue(&StageWork::backward, IssuePhase::backward);
       break;
+    case HostPhase::sharded_optimizer:
+      book(&H::sharded_tensor_us, tensors);
+      [[fallthrough]];
     case HostPhase::optimizer:
-      out.count[field_index(&H::optimizer_tensor_us)] = tensors;
+      book(&H::optimizer_tensor_us, tensors);
       break;
   }
   return out;

@@ -104,6 +104,9 @@ void read_host(Table& point, HostPhase phase, std::uint32_t source, Measurements
   out.training.compile = point.require_bool("compile");
   out.training.seq = 64;
   out.buckets = point.optional_int("buckets", 0, 100000).value_or(0);
+  const bool sharded = phase == HostPhase::sharded_forward ||
+                       phase == HostPhase::sharded_backward || phase == HostPhase::sharded_optimizer;
+  if (sharded) out.units = point.require_int("units", 1, 100000);
   out.time_us = time_of(point);
   out.source = source;
   into.hosts.push_back(out);
@@ -145,12 +148,15 @@ void read_collective(Table& point, CollectiveKind kind, std::uint32_t source, Me
   if (out.ranks > 1) into.collectives.push_back(out);
 }
 
-constexpr std::array<std::pair<std::string_view, HostPhase>, 5> host_ops{{
+constexpr std::array<std::pair<std::string_view, HostPhase>, 8> host_ops{{
     {"host_forward", HostPhase::forward},
     {"host_backward", HostPhase::backward},
     {"host_optimizer", HostPhase::optimizer},
     {"host_accumulating_backward", HostPhase::accumulating_backward},
     {"host_bucketed_backward", HostPhase::bucketed_backward},
+    {"host_sharded_forward", HostPhase::sharded_forward},
+    {"host_sharded_backward", HostPhase::sharded_backward},
+    {"host_sharded_optimizer", HostPhase::sharded_optimizer},
 }};
 
 constexpr std::array<std::pair<std::string_view, OverlapPair>, 4> overlap_ops{{
