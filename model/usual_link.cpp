@@ -47,6 +47,10 @@ std::string usual_link(std::string_view card, std::string_view kind, double netw
   const CardWires& wires = wires_of(card);
   const std::string nvlink = "nvlink" + std::to_string(wires.nvlink);
   std::string name;
+  // A card on an SXM board has NVLink whatever a table calls its slot.
+  if (kind == "pcie" && wires.nvlink > 0 && card.find("-sxm") != std::string_view::npos) {
+    kind = "nvlink-mesh";
+  }
   if (kind == "pcie" || (wires.nvlink == 0 && kind.starts_with("nv"))) {
     name = slot(wires);
   } else if (kind == "nvlink-pairs") {

@@ -37,6 +37,13 @@ std::optional<std::string> missing_field(const MeasuredRun& r) {
   return std::nullopt;
 }
 
+std::optional<Strategy> strategy_of(const MeasuredRun& r) {
+  if (r.std_dp.empty()) return Strategy::ddp;
+  const auto* const at = std::ranges::find(strategy_names, r.std_dp);
+  if (at == strategy_names.end()) return std::nullopt;
+  return static_cast<Strategy>(at - strategy_names.begin());
+}
+
 // What stepsight does not simulate yet.
 std::optional<std::string> unsupported(const MeasuredRun& r) {
   if (!family_of(r.std_family)) return "family " + (r.std_family.empty() ? "not stated" : r.std_family);
@@ -46,7 +53,7 @@ std::optional<std::string> unsupported(const MeasuredRun& r) {
   if (r.ep.value_or(1) > 1) return "expert parallel";
   if (r.nodes.value_or(1) > 1 && !r.std_inter_gbps_per_node) return "network not stated";
   if (r.gpus.value_or(1) % r.nodes.value_or(1) != 0) return "uneven nodes";
-  if (!r.std_dp.empty() && r.std_dp != "ddp" && r.gpus.value_or(1) > 1) return "sharding " + r.std_dp;
+  if (!strategy_of(r)) return "sharding " + r.std_dp;
   if (!r.std_offload.empty() && r.std_offload != "no") return "offload";
   if (!r.std_recompute.empty() && r.std_recompute != "none" && r.std_recompute != "full") {
     return "recompute " + r.std_recompute;
@@ -140,6 +147,8 @@ Training training_of(const MeasuredRun& r, Family family) {
                        (contains(r.precision, "apex") || contains(r.precision, "mixed"));
   t.precision.mixed =
       narrow && (autocast || (contains(r.precision, "amp") && !t.precision.master));
+  // Sharded parameters stay in fp32 and are cast as they are gathered.
+  if (narrow && r.std_dp == "fsdp") t.precision = {t.precision.compute, true, false};
   if (r.std_grad_bytes == 4 && narrow && !t.precision.mixed) t.gradient_dtype = Dtype::fp32;
   if (r.std_grad_bytes == 2 && t.precision.mixed) t.gradient_dtype = t.precision.compute;
   t.recompute = r.std_recompute == "full" ? Recompute::full : Recompute::none;
@@ -162,12 +171,24 @@ void read_bucket(const std::string& text, std::string_view key, double& into_MB)
 // "DDP wrapper, 1 rank, bucket_cap_mb=25": the wrapper works with one rank, too. The first bucket has
 // a cap of its own unless PyTorch was given one for all (`bucket_cap_mb=5, first_bucket_mb=5`).
 void parallel_of(const MeasuredRun& r, Scenario& s) {
-  read_bucket(r.sharding, "bucket_cap_mb=", s.parallel.bucket_cap_MB);
-  read_bucket(r.sharding, "first_bucket_mb=", s.parallel.first_bucket_MB);
+  Parallel& p = s.parallel;
+  p.strategy = *strategy_of(r);
+  // DeepSpeed's buckets are 5e8 elements.
+  if (p.strategy == Strategy::zero1 || p.strategy == Strategy::zero2) {
+    p.bucket_cap_MB = p.first_bucket_MB = 1e9 / (1024.0 * 1024.0);
+  }
+  read_bucket(r.sharding, "bucket_cap_mb=", p.bucket_cap_MB);
+  read_bucket(r.sharding, "first_bucket_mb=", p.first_bucket_MB);
+  // "ZeRO-1 over 8 GPUs (within node)": the states are shared out among fewer than all ranks.
+  double over = 0;
+  read_bucket(r.sharding, " over ", over);
+  if (shards_optimizer(p.strategy) && over >= 1 && over < static_cast<double>(r.dp.value_or(0))) {
+    p.shard_group = static_cast<std::int64_t>(over);
+  }
   // Encoders' stacks from before fused attention sum their gradients after backward: what a card adds
   // to their step is the message over the link's bandwidth, at every batch and in every format.
   const bool after_backward = r.std_family == "bert" && r.std_flash == "no";
-  s.parallel.overlap = r.std_overlap.empty() ? !after_backward : r.std_overlap != "no";
+  p.overlap = r.std_overlap.empty() ? !after_backward : r.std_overlap != "no";
   s.cluster.gpu = r.std_gpu;
   s.cluster.gpus = *r.gpus;
   s.cluster.nodes = r.nodes.value_or(1);
