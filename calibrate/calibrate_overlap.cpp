@@ -1,7 +1,9 @@
 // Times work of a step beside communication: how much each slows the other.
+#include <array>
 #include <iostream>
 #include <string>
 
+#include "calibrate/cuda/check.h"
 #include "calibrate/cuda/session.h"
 #include "calibrate/measure/run_main.h"
 #include "calibrate/overlap/works.h"
@@ -26,25 +28,34 @@ constexpr std::string_view method =
     "pause from before its begin to after its end; streams held until all is issued; median and "
     "quartiles of windows, slowest GPU; rate = alone / beside";
 
-// A square product that fills the card for long, and the short one of a small layer.
-constexpr GemmShape large_gemm{.m = 8192, .n = 8192, .k = 8192};
-constexpr GemmShape small_gemm{.m = 4096, .n = 4096, .k = 1024};
+// A square product that fills the card for long, a transformer's (8 x 1024 tokens, width 1280 to 5120),
+// and the short one of a small layer.
+struct NamedGemm {
+  const char* name;
+  GemmShape shape;
+};
+constexpr std::array<NamedGemm, 3> gemms{{
+    {"gemm_8192", {.m = 8192, .n = 8192, .k = 8192}},
+    {"gemm_8192_5120_1280", {.m = 8192, .n = 5120, .k = 1280}},
+    {"gemm_4096_4096_1024", {.m = 4096, .n = 4096, .k = 1024}},
+}};
 
-std::vector<std::int64_t> bucket_sizes(bool full) {
+std::vector<std::int64_t> copy_sizes(bool full) {
   // 25 MiB is the gradient bucket that frameworks start from.
   if (full) return {mib, 4 * mib, 25 * mib, 100 * mib, 400 * mib};
   return {25 * mib, 200 * mib};
 }
 
 std::vector<Work> step_works(const std::vector<int>& devices) {
-  return {gemm_work(devices, "gemm_8192", large_gemm),
-          gemm_work(devices, "gemm_4096_4096_1024", small_gemm),
-          memory_work(devices, 512 * mib)};
+  std::vector<Work> works;
+  for (const NamedGemm& g : gemms) works.push_back(gemm_work(devices, g.name, g.shape));
+  works.push_back(memory_work(devices, 512 * mib));
+  return works;
 }
 
 std::vector<Work> one_gpu_transfers(int device, bool full) {
   std::vector<Work> works;
-  for (const std::int64_t bytes : bucket_sizes(full)) {
+  for (const std::int64_t bytes : copy_sizes(full)) {
     for (const HostCopy kind : {HostCopy::loopback, HostCopy::d2h, HostCopy::h2d}) {
       works.push_back(host_copy_work(device, kind, bytes));
     }
@@ -54,25 +65,36 @@ std::vector<Work> one_gpu_transfers(int device, bool full) {
 }
 
 Record shape_record(const Work& work, const Work& beside) {
-  return {field("work", work.name),
-          field("work_bytes", work.bytes),
-          field("beside", beside.name),
-          field("beside_bytes", beside.bytes),
-          field("gpus", work.devices.size())};
+  Record record{field("work", work.name),
+                field("work_bytes", work.bytes),
+                field("beside", beside.name),
+                field("beside_bytes", beside.bytes),
+                field("gpus", work.devices.size())};
+  if (work.role == "collective" || beside.role == "collective") {
+    record.push_back(field("channels", work.channels + beside.channels));  // one of them is none
+  }
+  return record;
 }
 
 void list(const Options& options) {
-  std::cout << "work,beside,bytes\n";
-  for (const char* work : {"gemm_8192", "gemm_4096_4096_1024", "copy"}) {
-    for (const char* beside :
-         {"loopback", "d2h", "h2d", "all_reduce", "all_gather", "reduce_scatter"}) {
-      for (const std::int64_t bytes : bucket_sizes(options.full)) {
-        std::cout << work << ',' << beside << ',' << bytes << '\n';
-      }
+  std::cout << "work,beside,bytes,channels\n";
+  const auto beside_all = [](const auto& text) {
+    for (const NamedGemm& g : gemms) std::cout << g.name << text;
+    std::cout << "copy" << text;
+  };
+  for (const ChannelGroup& group : collective_settings(options.full)) {
+    for (const CollectiveSetting& c : group.settings) {
+      beside_all(',' + std::string(info(c.kind).name) + ',' + std::to_string(c.bytes) + ',' +
+                 std::to_string(c.channels) + '\n');
     }
-    for (const int blocks : {8, 16, 32}) {
-      std::cout << work << ",copy_by_" << blocks << "_blocks," << 256 * mib << '\n';
+  }
+  for (const std::int64_t bytes : copy_sizes(options.full)) {
+    for (const char* copy : {"loopback", "d2h", "h2d"}) {
+      beside_all(',' + std::string(copy) + ',' + std::to_string(bytes) + ",0\n");
     }
+  }
+  for (const int blocks : {8, 16, 32}) {
+    beside_all(",copy_by_" + std::to_string(blocks) + "_blocks," + std::to_string(256 * mib) + ",0\n");
   }
 }
 
@@ -110,17 +132,37 @@ bool measure_pairs(Session& session,
   return true;
 }
 
+// Collectives over all GPUs, each number of channels with a communicator of its own.
+bool measure_collectives(Session& session, const std::vector<int>& devices, bool full) {
+  if (devices.size() < 2) return true;
+  const std::vector<Work> works = step_works(devices);
+  for (const ChannelGroup& group : collective_settings(full)) {
+    if (!session.go_on()) return false;
+    std::vector<Work> collectives;
+    try {
+      collectives = collective_works(devices, group);
+    } catch (const GpuError& error) {
+      // A number of channels that this library or machine does not take costs its own points alone.
+      if (group.channels == 0) throw;
+      std::cerr << "calibrate_overlap: " << group.channels << " channels: " << error.what() << '\n';
+      continue;
+    }
+    if (!measure_pairs(session, works, collectives)) return false;
+  }
+  return true;
+}
+
 void measure(const Tool& self, const Options& options) {
   Session session(self, options, options.device, method, true);
   const std::string nccl = collective_library();
   session.add_library("nccl", nccl.empty() ? "none" : nccl);
-  bool all = measure_pairs(
-      session, step_works({options.device}), one_gpu_transfers(options.device, options.full));
   std::vector<int> devices;
   for (const Device& device : require_gpus()) devices.push_back(device.index);
-  const std::vector<Work> collectives = collective_works(devices, bucket_sizes(options.full));
-  if (all && !collectives.empty()) {
-    all = measure_pairs(session, step_works(devices), collectives);
+  // What only a machine with several GPUs can tell comes first.
+  bool all = measure_collectives(session, devices, options.full);
+  if (all) {
+    all = measure_pairs(
+        session, step_works({options.device}), one_gpu_transfers(options.device, options.full));
   }
   session.finish(all);
 }

@@ -35,7 +35,8 @@ struct CalibrateFlags {
   bool quick = false;
 };
 
-// What is run, and for how many seconds at most: together within a minute, or within five. 0: not run.
+// What is run, and for how many seconds at most: together within a minute, or within five; collectives
+// and overlap end early on one GPU. 0: not run.
 struct Stage {
   const char* program;
   const char* file;
@@ -47,9 +48,9 @@ constexpr std::array<Stage, 8> stages{{
     {"calibrate_gemm", "gemm.json", 15, 110},
     {"calibrate_hbm", "hbm.json", 3, 10},
     {"calibrate_host", "host.json", 4, 10},
-    {"calibrate_overlap", "overlap.json", 4, 16},
+    {"calibrate_overlap", "overlap.json", 4, 45},
     {"calibrate_power", "power.json", 7, 20},
-    {"calibrate_collectives", "collectives.json", 5, 30},
+    {"calibrate_collectives", "collectives.json", 5, 60},
     {"framework_operators.py", "framework.json", 16, 90},
     {"sharded_host.py", "sharded-host.json", 0, 12},
 }};
@@ -150,7 +151,8 @@ void calibrate(const CalibrateFlags& flags) {
   }
   keep_full_clock(measurements);
   const GpuProfile figures = figures_of(machines.front(), flags.gpu);
-  const std::string link = flags.link.empty() ? "measured" : flags.link;
+  const std::string link =
+      flags.link.empty() ? link_of_machine(machines.front(), figures.name) : flags.link;
   // What was not measured takes its utilisation from the card that was measured best.
   const FitOptions options{link, read_profile("h200-sxm")};
   const FittedProfile fitted = fit_profile(figures, measurements, options);
@@ -168,7 +170,7 @@ void calibrate(const CalibrateFlags& flags) {
 void add_calibrate_command(CLI::App& app, int& /*exit_code*/) {
   auto flags = std::make_shared<CalibrateFlags>();
   CLI::App* command = app.add_subcommand("calibrate", "Measure this machine's GPU and fit a profile");
-  CLI::Option* full = command->add_flag("--full", flags->full, "all shapes: within five minutes");
+  CLI::Option* full = command->add_flag("--full", flags->full, "all shapes: within five minutes, six with several GPUs");
   command->add_flag("--quick", flags->quick, "few shapes: within a minute (the default)")->excludes(full);
   command->add_option("--bin-dir", flags->bin_dir, "folder of the calibrate_* programs");
   command->add_option("--gpu", flags->gpu, "the card, where the driver's name does not tell");

@@ -80,16 +80,18 @@ struct GapPoint {
   double time_us = 0;
   std::uint32_t source = 0;
 };
+// What ran beside what: products, memory-bound kernels, a collective's kernel, a copy engine.
+enum class OverlapWork : std::uint8_t { gemm, memory, collective, copy };
 // Rate of a victim under an aggressor, relative to alone.
-enum class OverlapPair : std::uint8_t {
-  compute_under_collective,
-  collective_under_compute,
-  compute_under_copy,
-  copy_under_compute,
-};
 struct OverlapPoint {
-  OverlapPair pair = OverlapPair::compute_under_copy;
-  double rate = 1;
+  OverlapWork victim = OverlapWork::gemm;
+  OverlapWork aggressor = OverlapWork::copy;
+  std::string victim_name, aggressor_name;  // "all_reduce", "gemm_8192"; empty = not stated
+  double bytes = 0;            // of the collective's message or the copy; 0 = not stated
+  std::int64_t channels = 0;   // blocks of the collective's kernel; 0 = the library's own choice
+  double alone_us = 0;         // of one instance of the victim; 0 = not stated
+  double beside_us = 0;
+  double rate = 1;             // alone / beside
   std::uint32_t source = 0;
 };
 

@@ -210,16 +210,24 @@ template <typename T>
 struct OverlapParameters {
   T compute_under_collective{};
   T collective_under_compute{};
+  T memory_under_collective{};
+  T collective_under_memory{};
   T compute_under_copy{};
   T copy_under_compute{};
 
   static constexpr auto fields() {
     using O = OverlapParameters;
-    return std::array<ParameterField<O, T>, 4>{{
-        {{"compute_under_collective", 0.9, 0.2, 1, "compute while a collective's kernel runs"},
+    return std::array<ParameterField<O, T>, 6>{{
+        {{"compute_under_collective", 0.9, 0.2, 1,
+          "what instructions bound (products, attention) while a collective's kernel runs"},
          &O::compute_under_collective},
-        {{"collective_under_compute", 0.95, 0.2, 1, "a collective while compute runs"},
+        {{"collective_under_compute", 0.95, 0.2, 1, "a collective while such compute runs"},
          &O::collective_under_compute},
+        {{"memory_under_collective", 0.9, 0.2, 1,
+          "what memory bounds while a collective's kernel runs"},
+         &O::memory_under_collective},
+        {{"collective_under_memory", 0.95, 0.2, 1, "a collective while memory-bound kernels run"},
+         &O::collective_under_memory},
         {{"compute_under_copy", 1, 0.2, 1, "compute while a copy engine moves data"},
          &O::compute_under_copy},
         {{"copy_under_compute", 1, 0.2, 1, "a copy while compute runs"}, &O::copy_under_compute},

@@ -11,9 +11,14 @@ namespace stepsight {
 namespace {
 
 // Interference classes of the slow-down matrix.
-constexpr std::uint8_t compute_class = 1;
+constexpr std::uint8_t compute_class = 1;  // bound by instructions
 constexpr std::uint8_t collective_class = 2;
 constexpr std::uint8_t copy_class = 3;
+constexpr std::uint8_t memory_class = 4;  // compute bound by memory
+
+std::uint8_t class_of(const Timed& op) {
+  return op.clocked ? compute_class : memory_class;
+}
 
 class Builder {
  public:
@@ -81,7 +86,7 @@ class Builder {
 
 TaskId Builder::compute(const Timed& op) {
   const TaskId issued = issue(op);
-  const TaskSpec spec{out_.compute, op.kernel, op.label, compute_class};
+  const TaskSpec spec{out_.compute, op.kernel, op.label, class_of(op)};
   if (!awaited_) return tasks_.add(spec, {issued});
   const TaskId task = tasks_.add(spec, {issued, *awaited_});
   awaited_.reset();
@@ -282,12 +287,12 @@ void Builder::optimizer() {
           ? tasks_.add({out_.host, update.issue, update.label, 0},
                        {tasks_.last_in_lane(any_sent_ ? out_.communication : out_.compute)})
           : issue(update);
-  const TaskSpec spec{out_.compute, update.kernel, update.label, compute_class};
+  const TaskSpec spec{out_.compute, update.kernel, update.label, class_of(update)};
   TaskId done = any_sent_ ? tasks_.add(spec, {issued, tasks_.last_in_lane(out_.communication)})
                           : tasks_.add(spec, {issued});
   if (timed_.gather_updated.kernel > 0 || timed_.gather_updated.issue > 0) {
     const TaskId gathered = travel(timed_.gather_updated, done);
-    done = tasks_.add({out_.compute, 0, update.label, compute_class}, {gathered});
+    done = tasks_.add({out_.compute, 0, update.label, class_of(update)}, {gathered});
   }
   out_.step_end.push_back(done);
 }
@@ -341,8 +346,12 @@ Machine step_machine(const GpuProfile& gpu, const Without& without) {
   if (without.slow_down) return machine;
   machine.slow_down[compute_class][collective_class] = gpu.overlap.compute_under_collective;
   machine.slow_down[collective_class][compute_class] = gpu.overlap.collective_under_compute;
-  machine.slow_down[compute_class][copy_class] = gpu.overlap.compute_under_copy;
-  machine.slow_down[copy_class][compute_class] = gpu.overlap.copy_under_compute;
+  machine.slow_down[memory_class][collective_class] = gpu.overlap.memory_under_collective;
+  machine.slow_down[collective_class][memory_class] = gpu.overlap.collective_under_memory;
+  for (const std::uint8_t c : {compute_class, memory_class}) {
+    machine.slow_down[c][copy_class] = gpu.overlap.compute_under_copy;
+    machine.slow_down[copy_class][c] = gpu.overlap.copy_under_compute;
+  }
   return machine;
 }
 

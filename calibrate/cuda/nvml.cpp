@@ -13,6 +13,9 @@ using Handle = struct NvmlDevice*;
 constexpr int success = 0;
 constexpr unsigned clock_sm = 1;
 constexpr unsigned clock_memory = 2;
+constexpr unsigned most_nvlinks = 18;     // NVML_NVLINK_MAX_LINKS
+constexpr unsigned remote_is_gpu = 0;     // nvmlIntNvLinkDeviceType_t
+constexpr unsigned remote_is_switch = 2;
 
 struct ThrottleBit {
   std::uint64_t bit;
@@ -49,6 +52,8 @@ struct Nvml::Library {
   int (*width)(Handle, unsigned*) = nullptr;
   int (*max_generation)(Handle, unsigned*) = nullptr;
   int (*max_width)(Handle, unsigned*) = nullptr;
+  int (*nvlink_state)(Handle, unsigned, unsigned*) = nullptr;
+  int (*nvlink_remote)(Handle, unsigned, unsigned*) = nullptr;
 
   template <typename Function>
   void load(Function& function, const char* name) {
@@ -83,6 +88,8 @@ Nvml::Nvml() : library_(std::make_unique<Library>()) {
   l.load(l.width, "nvmlDeviceGetCurrPcieLinkWidth");
   l.load(l.max_generation, "nvmlDeviceGetMaxPcieLinkGeneration");
   l.load(l.max_width, "nvmlDeviceGetMaxPcieLinkWidth");
+  l.load(l.nvlink_state, "nvmlDeviceGetNvLinkState");
+  l.load(l.nvlink_remote, "nvmlDeviceGetNvLinkRemoteDeviceType");
 }
 
 Nvml::~Nvml() {
@@ -137,6 +144,20 @@ Record Nvml::link(const std::string& pci_bus_id) const {
   add("pcie_width", l.width);
   add("pcie_max_generation", l.max_generation);
   add("pcie_max_width", l.max_width);
+  unsigned links = 0;
+  const char* leads_to = nullptr;
+  for (unsigned i = 0; l.nvlink_state != nullptr && i < most_nvlinks; ++i) {
+    unsigned up = 0;
+    if (l.nvlink_state(device, i, &up) != success || up == 0) continue;
+    ++links;
+    unsigned kind = 0;
+    if (leads_to != nullptr || l.nvlink_remote == nullptr) continue;
+    if (l.nvlink_remote(device, i, &kind) == success) {
+      leads_to = kind == remote_is_switch ? "switch" : kind == remote_is_gpu ? "gpu" : "other";
+    }
+  }
+  if (links > 0) record.push_back(field("nvlinks", links));
+  if (leads_to != nullptr) record.push_back(field("nvlink_to", leads_to));
   return record;
 }
 

@@ -57,6 +57,25 @@ void launch_one(
   }
 }
 
+// Communicators whose kernels take exactly `channels` blocks, as far as the library allows.
+void init_with_channels(const std::vector<int>& devices,
+                        int channels,
+                        std::vector<ncclComm_t>& comms) {
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.minCTAs = channels;
+  config.maxCTAs = channels;
+  ncclUniqueId id{};
+  check(ncclGetUniqueId(&id), "ncclGetUniqueId");
+  const int n = static_cast<int>(devices.size());
+  check(ncclGroupStart(), "ncclGroupStart");
+  for (int i = 0; i < n; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    check(cudaSetDevice(devices[at]), "cudaSetDevice");
+    check(ncclCommInitRankConfig(&comms[at], n, id, i, &config), "ncclCommInitRankConfig");
+  }
+  check(ncclGroupEnd(), "ncclGroupEnd");
+}
+
 }  // namespace
 
 void check(ncclResult_t status, std::string_view call, const std::source_location& where) {
@@ -68,10 +87,14 @@ void check(ncclResult_t status, std::string_view call, const std::source_locatio
   fail_call(call, reason, where);
 }
 
-Group make_local_group(const std::vector<int>& devices) {
+Group make_local_group(const std::vector<int>& devices, int channels) {
   std::vector<ncclComm_t> comms(devices.size(), nullptr);
-  check(ncclCommInitAll(comms.data(), static_cast<int>(devices.size()), devices.data()),
-        "ncclCommInitAll");
+  if (channels == 0) {
+    check(ncclCommInitAll(comms.data(), static_cast<int>(devices.size()), devices.data()),
+          "ncclCommInitAll");
+  } else {
+    init_with_channels(devices, channels, comms);
+  }
   Group group{.members = {}, .n = static_cast<int>(devices.size())};
   for (std::size_t i = 0; i < devices.size(); ++i) {
     check(cudaSetDevice(devices[i]), "cudaSetDevice");

@@ -6,14 +6,13 @@
 
 #include "calibrate/cuda/check.h"
 #include "calibrate/cuda/kernels.h"
+#include "calibrate/measure/overlap_plan.h"
 
 namespace stepsight::calibrate {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double window_us = 4000;
-constexpr std::int64_t most_queued = 400;  // a stream takes about a thousand before the host waits
 constexpr int repeats = 7;
 
 struct Window {
@@ -118,22 +117,18 @@ std::optional<Summary> time_beside(const Work& work,
                                    double work_us,
                                    const Work& beside,
                                    double beside_us) {
-  // At least two instances of what runs beside, so that its start and end are both in the window.
-  const double window = std::max(window_us, 2 * beside_us);
-  const double wanted = std::ceil(window / work_us);
-  const auto instances = static_cast<std::int64_t>(std::clamp<double>(wanted, 1, most_queued));
-  // Room for the work to become half as fast; doubled when that was not enough.
-  double cover = 2.5 * static_cast<double>(instances + 1) * work_us / beside_us + 2;
+  const std::int64_t instances = work_instances(work_us, beside_us);
+  int doublings = 0;
   double hold_s = 5e-3;
   std::vector<double> samples;
   for (int tries = 0; tries < 3 * repeats && samples.size() < repeats; ++tries) {
-    const auto count = static_cast<std::int64_t>(std::min<double>(cover, most_queued));
+    const std::int64_t count = beside_instances(instances, work_us, beside_us, doublings);
     const Window run = run_window(work, instances, &beside, count, hold_s);
     const bool held = run.next_hold_s <= hold_s * 1.5;
     hold_s = run.next_hold_s;
     if (!run.covered) {
       if (count == most_queued) return std::nullopt;
-      cover *= 2;
+      ++doublings;
     } else if (held && tries > 0) {
       samples.push_back(run.work_us);
     }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 
 #include "calibrate/cuda/check.h"
@@ -14,9 +15,9 @@ struct Ring {
   std::vector<Buffers> buffers;
 };
 
-std::shared_ptr<Ring> make_ring(const std::vector<int>& devices, std::int64_t bytes) {
+std::shared_ptr<Ring> make_ring(const std::vector<int>& devices, std::int64_t bytes, int channels) {
   auto ring = std::make_shared<Ring>();
-  ring->group = make_local_group(devices);
+  ring->group = make_local_group(devices, channels);
   for (const int device : devices) {
     check(cudaSetDevice(device), "cudaSetDevice");
     ring->memory.push_back(make_device_memory(bytes));
@@ -32,26 +33,28 @@ std::shared_ptr<Ring> make_ring(const std::vector<int>& devices, std::int64_t by
 
 }  // namespace
 
-std::vector<Work> collective_works(const std::vector<int>& devices,
-                                   const std::vector<std::int64_t>& sizes) {
-  if (devices.size() < 2 || sizes.empty()) return {};
-  const auto ring = make_ring(devices, sizes.back());
+std::vector<Work> collective_works(const std::vector<int>& devices, const ChannelGroup& group) {
+  if (devices.size() < 2 || group.settings.empty()) return {};
+  std::int64_t most = 0;
+  for (const CollectiveSetting& s : group.settings) most = std::max(most, s.bytes);
+  // Room for the one element a rank that a message is rounded up to.
+  const auto spare = 4 * static_cast<std::int64_t>(devices.size());
+  const auto ring = make_ring(devices, most + spare, group.channels);
   std::vector<Work> works;
-  for (const CollectiveKind kind :
-       {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::reduce_scatter}) {
-    for (const std::int64_t bytes : sizes) {
-      const std::int64_t elements = message_elements(bytes, ring->group.n);
-      Work work{.role = "collective",
-                .name = std::string(info(kind).name),
-                .bytes = elements * 4,
-                .devices = devices,
-                .streams = {},
-                .launch = [ring, kind, elements] {
-                  launch_collective(ring->group, kind, ring->buffers, elements);
-                }};
-      for (const Member& member : ring->group.members) work.streams.push_back(member.stream.get());
-      works.push_back(std::move(work));
-    }
+  for (const CollectiveSetting& setting : group.settings) {
+    const std::int64_t elements = message_elements(setting.bytes, ring->group.n);
+    const CollectiveKind kind = setting.kind;
+    Work work{.role = "collective",
+              .name = std::string(info(kind).name),
+              .bytes = elements * 4,
+              .channels = group.channels,
+              .devices = devices,
+              .streams = {},
+              .launch = [ring, kind, elements] {
+                launch_collective(ring->group, kind, ring->buffers, elements);
+              }};
+    for (const Member& member : ring->group.members) work.streams.push_back(member.stream.get());
+    works.push_back(std::move(work));
   }
   return works;
 }

@@ -2,7 +2,7 @@
 
 namespace stepsight::calibrate {
 
-std::vector<Work> collective_works(const std::vector<int>&, const std::vector<std::int64_t>&) {
+std::vector<Work> collective_works(const std::vector<int>&, const ChannelGroup&) {
   return {};
 }
 

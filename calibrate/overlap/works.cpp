@@ -46,6 +46,7 @@ Work make_work(const std::vector<int>& devices,
   Work work{.role = role,
             .name = std::move(name),
             .bytes = bytes,
+            .channels = 0,
             .devices = devices,
             .streams = {},
             .launch = nullptr};
@@ -80,7 +81,7 @@ Work gemm_work(const std::vector<int>& devices, const std::string& name, const G
     state.out = make_device_memory(output_bytes(shape));
     return state;
   };
-  return make_work<GemmState>(devices, "compute", name, 0, make, [](const GemmState& s) {
+  return make_work<GemmState>(devices, "gemm", name, 0, make, [](const GemmState& s) {
     s.library.launch(*s.plan, s.left.get(), s.right.get(), s.out.get(), s.stream.get());
   });
 }
@@ -92,7 +93,7 @@ Work memory_work(const std::vector<int>& devices, std::int64_t bytes) {
     state.to = make_device_memory(bytes);
     return state;
   };
-  return make_work<CopyState>(devices, "compute", "copy", bytes, make, [bytes](const CopyState& s) {
+  return make_work<CopyState>(devices, "memory", "copy", bytes, make, [bytes](const CopyState& s) {
     launch_copy(s.from.get(), s.to.get(), bytes, s.stream.get());
     check_launch("copy");
   });

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "calibrate/measure/gemm_design.h"
+#include "calibrate/measure/overlap_plan.h"
 #include "calibrate/overlap/pair.h"
 
 namespace stepsight::calibrate {
@@ -22,10 +23,9 @@ Work few_blocks_work(int device, std::int64_t bytes, int blocks);
 enum class HostCopy { d2h, h2d, loopback };
 Work host_copy_work(int device, HostCopy kind, std::int64_t bytes);
 
-// All-reduce, all-gather and reduce-scatter over all of the devices, of each size. Empty for one
-// device, and in programs built without NCCL (overlap/without_nccl.cpp).
-std::vector<Work> collective_works(const std::vector<int>& devices,
-                                   const std::vector<std::int64_t>& sizes);
+// The settings of one group, over all of the devices. Empty for one device, and in programs built
+// without NCCL (overlap/without_nccl.cpp). GpuError where the library refuses the channels.
+std::vector<Work> collective_works(const std::vector<int>& devices, const ChannelGroup& group);
 
 // "2.28.9"; empty in programs built without NCCL.
 std::string collective_library();

@@ -1,6 +1,7 @@
 // What belongs to the card and its host as a whole: copies, gaps, overlap, power, collectives.
 #include "model/fit/fit_collectives.h"
 #include "model/fit/fit_group.h"
+#include "model/fit/fit_overlap.h"
 #include "model/fit/fit_state.h"
 #include "model/power.h"
 
@@ -45,24 +46,14 @@ void fit_launch(FitState& f) {
 void fit_overlap(FitState& f) {
   OverlapParameters<double>& overlap = f.out.profile.overlap;
   overlap = f.class_values.overlap;
-  // The pairs are in the order of the fields.
-  std::size_t pair = 0;
   for (const auto& field : OverlapParameters<double>::fields()) {
-    std::vector<double> rates;
-    std::vector<OverlapPoint> points;
-    for (const OverlapPoint& p : f.measured.overlaps) {
-      if (static_cast<std::size_t>(p.pair) != pair) continue;
-      rates.push_back(p.rate);
-      points.push_back(p);
-    }
-    ++pair;
     ParameterRecord r{"overlap." + std::string(field.info.name), overlap.*field.member, 0.05, 0,
                       f.class_source};
-    if (!rates.empty()) {
-      r.value = std::clamp(median(rates), field.info.lower, field.info.upper);
-      r.sd = (percentile(rates, 0.84) - percentile(rates, 0.16)) / 2;
-      r.points = static_cast<int>(rates.size());
-      r.source = sources_of(f, points);
+    if (const auto rate = fit_overlap_rate(f.measured.overlaps, field.info.name)) {
+      r.value = std::clamp(rate->value, field.info.lower, field.info.upper);
+      r.sd = rate->sd;
+      r.points = static_cast<int>(rate->points.size());
+      r.source = sources_of(f, rate->points);
       overlap.*field.member = r.value;
     }
     f.out.profile.records.push_back(std::move(r));

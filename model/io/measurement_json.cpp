@@ -112,8 +112,40 @@ void read_host(Table& point, HostPhase phase, std::uint32_t source, Measurements
   into.hosts.push_back(out);
 }
 
-void read_overlap(Table& point, OverlapPair pair, std::uint32_t source, Measurements& into) {
-  into.overlaps.push_back({pair, point.require_number("rate", 0.01, 1.5), source});
+// "gemm_under_collective". Earlier files say compute and leave it to the name whether that is a product.
+std::optional<OverlapWork> overlap_work(std::string_view word, const std::string& name) {
+  if (word == "gemm") return OverlapWork::gemm;
+  if (word == "memory") return OverlapWork::memory;
+  if (word == "collective") return OverlapWork::collective;
+  if (word == "copy") return OverlapWork::copy;
+  if (word == "compute") {
+    return name.empty() || name.starts_with("gemm") ? OverlapWork::gemm : OverlapWork::memory;
+  }
+  return std::nullopt;
+}
+
+// False where `op` is no pair that the model knows.
+bool read_overlap(Table& point, std::string_view op, std::uint32_t source, Measurements& into) {
+  constexpr std::string_view under = "_under_";
+  const std::size_t at = op.find(under);
+  if (at == std::string_view::npos) return false;
+  OverlapPoint out;
+  out.victim_name = point.optional_string("work").value_or("");
+  out.aggressor_name = point.optional_string("beside").value_or("");
+  const auto victim = overlap_work(op.substr(0, at), out.victim_name);
+  const auto aggressor = overlap_work(op.substr(at + under.size()), out.aggressor_name);
+  if (!victim || !aggressor) return false;
+  out.victim = *victim;
+  out.aggressor = *aggressor;
+  const bool moves = out.victim == OverlapWork::collective || out.victim == OverlapWork::copy;
+  out.bytes = point.optional_number(moves ? "work_bytes" : "beside_bytes", 0, 1e15).value_or(0);
+  out.channels = point.optional_int("channels", 0, 1024).value_or(0);
+  out.alone_us = point.optional_number("alone_us", 0, 1e12).value_or(0);
+  out.beside_us = point.optional_number("median_us", 0, 1e12).value_or(0);
+  out.rate = point.require_number("rate", 0.001, 1.5);
+  out.source = source;
+  into.overlaps.push_back(std::move(out));
+  return true;
 }
 
 void read_power(Table& point, std::uint32_t source, Measurements& into) {
@@ -159,22 +191,13 @@ constexpr std::array<std::pair<std::string_view, HostPhase>, 8> host_ops{{
     {"host_sharded_optimizer", HostPhase::sharded_optimizer},
 }};
 
-constexpr std::array<std::pair<std::string_view, OverlapPair>, 4> overlap_ops{{
-    {"compute_under_collective", OverlapPair::compute_under_collective},
-    {"collective_under_compute", OverlapPair::collective_under_compute},
-    {"compute_under_copy", OverlapPair::compute_under_copy},
-    {"copy_under_compute", OverlapPair::copy_under_compute},
-}};
-
 // False for an op that no part of the model uses.
 bool read_point(Table& point, std::string_view op, std::uint32_t source, double highest_MHz,
                 Measurements& into) {
   for (const auto& [name, phase] : host_ops) {
     if (op == name) return read_host(point, phase, source, into), true;
   }
-  for (const auto& [name, pair] : overlap_ops) {
-    if (op == name) return read_overlap(point, pair, source, into), true;
-  }
+  if (read_overlap(point, op, source, into)) return true;
   if (op == "kernel_gap") return read_gap(point, source, into), true;
   if (op == "power") return read_power(point, source, into), true;
   if (op == "gemm") return read_gemm(point, source, highest_MHz, into), true;

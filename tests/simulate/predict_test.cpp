@@ -78,6 +78,22 @@ TEST_CASE("a faster link never makes a slower step") {
   }
 }
 
+TEST_CASE("products and what memory bounds are slowed by rates of their own") {
+  const auto step = [](double compute, double memory) {
+    GpuProfile gpu = with_busbw(toy_gpu(), 300.0);
+    for (const auto& field : OverlapParameters<double>::fields()) gpu.overlap.*field.member = 1;
+    gpu.overlap.compute_under_collective = compute;
+    gpu.overlap.memory_under_collective = memory;
+    return predict_step(toy_scenario(2), gpu).value;
+  };
+  const double none = step(1, 1);
+  const double products = step(0.6, 1);
+  const double passes = step(1, 0.6);
+  CHECK(products > none);
+  CHECK(passes > none);
+  CHECK(step(0.6, 0.6) > std::max(products, passes));
+}
+
 TEST_CASE("the parts of the attribution add up to the step") {
   for (const std::int64_t gpus : {1, 2, 4, 8}) {
     for (const double busbw : {3.0, 30.0, 300.0}) {

@@ -180,7 +180,7 @@ def estimated_seconds(run, model):
     host = 2.5e-3 * model.layers * run.accum
     update = model.parameters * (28 if run.strategy == "fsdp" or run.precision == "amp" else 14) / 3e12
     steps = 24 + (3 if run.trace else 0)
-    return 3.0 + model.parameters / 4e9 + steps * (max(gpu, host) + update) + (55 if run.compile else 0) + (3 if run.trace else 0)
+    return 2.0 + model.parameters / 4e9 + steps * (max(gpu, host) + update) + (35 if run.compile else 0) + (3 if run.trace else 0)
 
 
 def sharding_text(run):

@@ -67,6 +67,34 @@ TEST_CASE("a product says whether it ran at the card's highest clock, if somebod
   CHECK(clocks("") == std::vector<SeenClock>(3, SeenClock::unknown));
 }
 
+TEST_CASE("overlap points say what ran beside what; older files leave it to the name") {
+  const Measurements m = json(
+      R"({"op": "collective_under_gemm", "work": "all_reduce", "work_bytes": 26214400,
+          "beside": "gemm_8192", "beside_bytes": 0, "gpus": 2, "channels": 16, "median_us": 250,
+          "alone_us": 100, "rate": 0.4},
+         {"op": "memory_under_collective", "work": "copy", "work_bytes": 536870912,
+          "beside": "all_gather", "beside_bytes": 104857600, "channels": 0, "rate": 0.75},
+         {"op": "compute_under_copy", "work": "copy", "beside": "d2h", "rate": 0.98},
+         {"op": "compute_under_copy", "work": "gemm_8192", "beside": "d2h", "rate": 0.99},
+         {"op": "compute_under_blocks", "work": "gemm_8192", "beside": "copy_by_8_blocks", "rate": 0.9})");
+  REQUIRE(m.overlaps.size() == 4);
+  CHECK(m.overlaps[0].victim == OverlapWork::collective);
+  CHECK(m.overlaps[0].aggressor == OverlapWork::gemm);
+  CHECK(m.overlaps[0].victim_name == "all_reduce");
+  CHECK(m.overlaps[0].bytes == 26214400);
+  CHECK(m.overlaps[0].channels == 16);
+  CHECK(m.overlaps[0].alone_us == 100);
+  CHECK(m.overlaps[0].beside_us == 250);
+  CHECK(m.overlaps[1].victim == OverlapWork::memory);
+  CHECK(m.overlaps[1].bytes == 104857600);
+  CHECK(m.overlaps[2].victim == OverlapWork::memory);
+  CHECK(m.overlaps[3].victim == OverlapWork::gemm);
+  REQUIRE(m.skipped.size() == 1);
+  CHECK_THAT(m.skipped[0], match::ContainsSubstring("compute_under_blocks"));
+  CHECK_THAT(json_message(R"({"op": "gemm_under_collective", "rate": 7})"),
+             match::ContainsSubstring("rate"));
+}
+
 TEST_CASE("an operator that no part of the model uses is counted, not taken for another") {
   const Measurements m = json(R"({"op": "convolution", "rows": 3}, {"op": "convolution"})");
   REQUIRE(m.skipped.size() == 1);

@@ -1,0 +1,116 @@
+#include "model/fit/fit_overlap.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "model/fit/fit_group.h"
+
+namespace stepsight {
+
+namespace {
+
+using Points = std::vector<OverlapPoint>;
+using W = OverlapWork;
+
+constexpr double large_message = 25e6;
+
+struct ParameterRow {
+  std::string_view name;
+  std::array<W, 2> victims;
+  std::array<W, 2> aggressors;
+};
+
+constexpr std::array<ParameterRow, 6> rows{{
+    {"compute_under_collective", {W::gemm, W::gemm}, {W::collective, W::collective}},
+    {"collective_under_compute", {W::collective, W::collective}, {W::gemm, W::gemm}},
+    {"memory_under_collective", {W::memory, W::memory}, {W::collective, W::collective}},
+    {"collective_under_memory", {W::collective, W::collective}, {W::memory, W::memory}},
+    {"compute_under_copy", {W::gemm, W::memory}, {W::copy, W::copy}},
+    {"copy_under_compute", {W::copy, W::copy}, {W::gemm, W::memory}},
+}};
+
+bool has(const std::array<W, 2>& list, W work) {
+  return list[0] == work || list[1] == work;
+}
+
+// Those that `wanted` keeps; all where that would be none.
+template <typename Wanted>
+Points prefer(const Points& all, Wanted wanted) {
+  Points kept;
+  std::ranges::copy_if(all, std::back_inserter(kept), wanted);
+  return kept.empty() ? all : kept;
+}
+
+// One over the slope of beside = wait + alone / rate, by least squares on relative errors.
+double marginal_rate(const Points& sizes) {
+  double w = 0, x = 0, y = 0, xx = 0, xy = 0;
+  for (const OverlapPoint& p : sizes) {
+    const double weight = 1 / (p.beside_us * p.beside_us);
+    w += weight;
+    x += weight * p.alone_us;
+    y += weight * p.beside_us;
+    xx += weight * p.alone_us * p.alone_us;
+    xy += weight * p.alone_us * p.beside_us;
+  }
+  const double spread = w * xx - x * x;
+  const double slope = spread > 1e-12 * w * xx ? (w * xy - x * y) / spread : 0;
+  // Slower than alone in all, and no message overtakes its own rate alone: a wait below zero is noise.
+  const double wait = (y - slope * x) / w;
+  if (slope <= 0) return 0;
+  return wait < 0 ? xx / xy : 1 / slope;
+}
+
+std::vector<double> rates_of_collectives(const Points& points) {
+  std::map<std::tuple<std::uint32_t, std::string, std::string>, Points> ladders;
+  std::vector<double> rates;
+  for (const OverlapPoint& p : points) {
+    ladders[{p.source, p.victim_name, p.aggressor_name}].push_back(p);
+  }
+  for (const auto& [name, sizes] : ladders) {
+    const auto timed = [](const OverlapPoint& p) { return p.alone_us > 0 && p.beside_us > 0; };
+    const bool along_sizes = sizes.size() > 1 && std::ranges::all_of(sizes, timed);
+    const double rate = along_sizes ? marginal_rate(sizes) : 0;
+    if (rate > 0) {
+      rates.push_back(rate);
+    } else {
+      for (const OverlapPoint& p : sizes) rates.push_back(p.rate);
+    }
+  }
+  return rates;
+}
+
+}  // namespace
+
+std::optional<OverlapRate> fit_overlap_rate(const std::vector<OverlapPoint>& points,
+                                            std::string_view parameter) {
+  const auto* const row = std::ranges::find(rows, parameter, &ParameterRow::name);
+  if (row == rows.end()) throw std::logic_error("no such overlap parameter");
+  Points chosen;
+  for (const OverlapPoint& p : points) {
+    if (has(row->victims, p.victim) && has(row->aggressors, p.aggressor)) chosen.push_back(p);
+  }
+  if (chosen.empty()) return std::nullopt;
+  const bool collective = row->victims[0] == W::collective || row->aggressors[0] == W::collective;
+  if (collective) chosen = prefer(chosen, [](const OverlapPoint& p) { return p.channels == 0; });
+  std::vector<double> rates;
+  if (row->victims[0] == W::collective) {
+    rates = rates_of_collectives(chosen);
+  } else {
+    if (collective) {
+      chosen = prefer(chosen, [](const OverlapPoint& p) { return p.bytes >= large_message; });
+    }
+    for (const OverlapPoint& p : chosen) rates.push_back(p.rate);
+  }
+  OverlapRate out;
+  out.value = median(rates);
+  out.sd = (percentile(rates, 0.84) - percentile(rates, 0.16)) / 2;
+  out.points = std::move(chosen);
+  return out;
+}
+
+}  // namespace stepsight
