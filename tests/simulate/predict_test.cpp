@@ -2,6 +2,7 @@
 // H200.
 #include "simulate/predict.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "model/io/model_file.h"
