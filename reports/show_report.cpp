@@ -68,6 +68,16 @@ std::string operators_text(const std::vector<Operator>& operators) {
   return table.text();
 }
 
+// A text behind its mark, further lines below its beginning.
+std::string hanging(const std::string& mark, const std::string& text) {
+  std::string out = mark;
+  for (const char c : wrap(text, terminal_width - mark.size())) {
+    out += c;
+    if (c == '\n') out.append(mark.size(), ' ');
+  }
+  return out + "\n";
+}
+
 // Every parameter under its group, with its source as a number into the list below.
 std::string parameters_text(std::span<const ParameterRecord> records) {
   std::vector<std::string> sources;
@@ -99,7 +109,7 @@ std::string parameters_text(std::span<const ParameterRecord> records) {
   }
   out += "\nsd: standard deviation. points: measurements behind it; - for none. from:\n";
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    out += fmt::format("{:3}  {}\n", i + 1, sources[i]);
+    out += hanging(fmt::format("{:3}  ", i + 1), sources[i]);
   }
   return out;
 }

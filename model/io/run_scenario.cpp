@@ -39,6 +39,7 @@ std::optional<std::string> missing_field(const MeasuredRun& r) {
 
 std::optional<Strategy> strategy_of(const MeasuredRun& r) {
   if (r.std_dp.empty()) return Strategy::ddp;
+  if (r.std_dp == "hsdp") return Strategy::fsdp;
   const auto* const at = std::ranges::find(strategy_names, r.std_dp);
   if (at == strategy_names.end()) return std::nullopt;
   return static_cast<Strategy>(at - strategy_names.begin());
@@ -185,6 +186,8 @@ void parallel_of(const MeasuredRun& r, Scenario& s) {
   if (shards_optimizer(p.strategy) && over >= 1 && over < static_cast<double>(r.dp.value_or(0))) {
     p.shard_group = static_cast<std::int64_t>(over);
   }
+  // Hybrid: shards within a machine, replicas between them.
+  if (r.std_dp == "hsdp") p.shard_group = *r.gpus / r.nodes.value_or(1);
   // Encoders' stacks from before fused attention sum their gradients after backward: what a card adds
   // to their step is the message over the link's bandwidth, at every batch and in every format.
   const bool after_backward = r.std_family == "bert" && r.std_flash == "no";

@@ -134,7 +134,7 @@ TEST_CASE("where nothing slows anything, a faster link or a smaller batch is nev
     Scenario s = any_scenario();
     RC_PRE(problems(s.model).empty());
     GpuProfile gpu = any_gpu();
-    gpu.overlap = {1, 1, 1, 1};
+    gpu.overlap = {1, 1, 1, 1, 1, 1};
     const double step = predict_step(s, gpu).value;
     GpuProfile faster = gpu;
     const double factor = 1 + between(0, 300) / 100.0;

@@ -43,7 +43,7 @@ TracedStep toy_step() {
 GpuProfile plain_gpu() {
   GpuProfile gpu = toy_gpu();
   gpu.launch.stream_gap_us = 0;
-  gpu.overlap = {1, 1, 1, 1};
+  gpu.overlap = {1, 1, 1, 1, 1, 1};
   gpu.host.bucket_tensor_us = gpu.host.collective_us = 0;
   return gpu;
 }

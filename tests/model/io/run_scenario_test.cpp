@@ -125,12 +125,7 @@ TEST_CASE("what is not simulated is refused with its reason") {
   CHECK(refusal([](R& r) { r.gpus = r.nodes = 2; }) == "network not stated");
   CHECK(refusal([](R& r) { r.gpus = 3, r.nodes = 2, r.std_inter_gbps_per_node = 100; }) ==
         "uneven nodes");
-  for (const char* sharding : {"fsdp", "zero1", "zero3", "hsdp"}) {
-    CHECK(refusal([&](R& r) {
-            r.gpus = 8;
-            r.std_dp = sharding;
-          }) == std::string("sharding ") + sharding);
-  }
+  CHECK(refusal([](R& r) { r.std_dp = "by hand"; }) == "sharding by hand");
   CHECK(refusal([](R& r) { r.std_offload = "optimizer"; }) == "offload");
   CHECK(refusal([](R& r) { r.std_recompute = "selective"; }) == "recompute selective");
   CHECK(refusal([](R& r) { r.std_compute = "fp8"; }) == "compute fp8");
@@ -146,4 +141,28 @@ TEST_CASE("what is missing or impossible is named") {
   CHECK(refusal([](R& r) { r.gpus.reset(); }) == "no number of GPUs");
   CHECK_THAT(refusal([](R& r) { r.heads = 7; }), match::StartsWith("impossible model: "));
   CHECK_THAT(refusal([](R& r) { r.kv_heads = 5; }), match::StartsWith("impossible model: "));
+}
+
+TEST_CASE("sharded runs keep fp32 shards and share them within the group that they name") {
+  const auto scenario_with = [](auto change) {
+    MeasuredRun r = gpt_row();
+    r.gpus = 16;
+    r.nodes = 2;
+    r.dp = 16;
+    r.std_intra = "nvswitch";
+    r.std_inter_gbps_per_node = 1600;
+    change(r);
+    return scenario(r);
+  };
+  const Scenario fsdp = scenario_with([](MeasuredRun& r) { r.std_dp = "fsdp"; });
+  CHECK(fsdp.parallel.strategy == Strategy::fsdp);
+  CHECK(fsdp.parallel.shard_group == 0);
+  CHECK(fsdp.training.precision.mixed);
+  CHECK(scenario_with([](MeasuredRun& r) { r.std_dp = "hsdp"; }).parallel.shard_group == 8);
+  const Scenario zero = scenario_with([](MeasuredRun& r) {
+    r.std_dp = "zero1";
+    r.sharding = "ZeRO-1 over 8 GPUs (within node)";
+  });
+  CHECK(zero.parallel.strategy == Strategy::zero1);
+  CHECK(zero.parallel.shard_group == 8);
 }
