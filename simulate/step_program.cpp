@@ -76,6 +76,7 @@ class Builder {
   std::optional<TaskId> awaited_;  // what the next compute task waits for besides its issue
   std::size_t next_tensor_ = 0;
   std::size_t next_bucket_ = 0;
+  std::vector<TaskId> sent_;     // by bucket of this backward
   std::vector<TaskId> waiting_;  // last copies of full buckets that wait for backward
   bool any_sent_ = false;
   // Units of this forward or backward in order: gathered, and beginning to compute.
@@ -155,7 +156,7 @@ void Builder::forward() {
 }
 
 void Builder::send_bucket(TaskId last_copy) {
-  travel(timed_.bucket[next_bucket_], last_copy);
+  sent_.push_back(travel(timed_.bucket[next_bucket_], last_copy));
   ++next_bucket_;
 }
 
@@ -189,6 +190,7 @@ void Builder::backward(const TimedStage& stage, bool sync, bool accumulate) {
 void Builder::backward(bool sync, bool accumulate) {
   next_tensor_ = 0;
   next_bucket_ = 0;
+  sent_.clear();
   backward(timed_.head, sync, accumulate);
   for (std::int64_t i = 0; i < work_.blocks; ++i) backward(timed_.block, sync, accumulate);
   backward(timed_.embedding, sync, accumulate);
@@ -196,6 +198,11 @@ void Builder::backward(bool sync, bool accumulate) {
   const std::vector<TaskId> held = std::move(waiting_);
   waiting_.clear();
   for (std::size_t i = 0; i < held.size(); ++i) send_bucket(held.back());
+  if (!sync) return;
+  for (std::size_t i = 0; i < timed_.copy_back.size(); ++i) {
+    wait_for(sent_[i]);
+    compute(timed_.copy_back[i]);
+  }
 }
 
 std::int64_t Builder::blocks_of(std::int64_t unit) const {

@@ -73,6 +73,7 @@ class Pricer {
                  double copies,
                  std::vector<TimedExchange>& out);
   void price_buckets();
+  void price_copies_back(std::span<const std::int64_t> elements);
   void price_units();
   TimedUnit unit(double elements, double gathers, double copies);
   void price_partial_gradients();
@@ -247,8 +248,9 @@ TimedStage Pricer::stage(const StageWork& stage, const StageCosts& costs, double
 // DDP's all-reduced buckets, or those that ZeRO-1 and 2 scatter.
 void Pricer::price_buckets() {
   const double width = gradient_bytes(scenario_.training);
+  const std::vector<std::int64_t> tensors = ready_elements(work_);
   std::vector<double> sizes;
-  for (const std::int64_t elements : ready_elements(work_)) {
+  for (const std::int64_t elements : tensors) {
     sizes.push_back(static_cast<double>(elements) * width);
   }
   const Parallel& p = scenario_.parallel;
@@ -270,6 +272,28 @@ void Pricer::price_buckets() {
                                          syncs_,
                                          gpu_.host.collective_us)
                                      .kernel;
+  }
+  if (ddp() && link.kind == Link::Kind::collective) price_copies_back(tensors);
+}
+
+// DDP copies what came back into the gradients themselves once backward is done, unless they are views
+// of the buckets (gradient_as_bucket_view, off by default). A communication hook such as the loop-back's
+// hands its own result over instead: runs with one show no such copies.
+void Pricer::price_copies_back(std::span<const std::int64_t> elements) {
+  for (const Bucket& bucket : out_.buckets) {
+    Timed all;
+    for (std::uint32_t i = 0; i < bucket.tensors; ++i) {
+      const GradientReady gradient{0, elements[bucket.first_tensor + i], ""};
+      const Operator op{bucket_copy_pass(gradient, scenario_.training.precision),
+                        "copy back from bucket"};
+      const Timed one = kernel(op,
+                               cost(op.work, gpu_),
+                               Phase::gradient_sync,
+                               syncs_,
+                               gpu_.host.accumulate_us);
+      all = {all.kernel + one.kernel, all.issue + one.issue, one.label, false};
+    }
+    out_.copy_back.push_back(all);
   }
 }
 
@@ -299,6 +323,20 @@ TimedUnit Pricer::unit(double elements, double gathers, double copies) {
                         Phase::gradient_sync,
                         scatters,
                         gpu_.host.scatter_unit_us);
+  // Shards that are held wider than they travel are cast on the way, beside what computes.
+  const Dtype held = parameter_dtype(training.precision);
+  const auto cast_shards = [&](PassKind kind, Timed& on_the_way, double times) {
+    if (held == compute || elements < shards) return;
+    const Operator op{Pass{kind, 1, static_cast<std::int64_t>(elements / shards), compute}, "cast shards"};
+    on_the_way.kernel +=
+        kernel(op, cost(op.work, gpu_), Phase::gradient_sync, times, 0).kernel;
+  };
+  if (shards <= 1) {
+    out.gather.kernel += copy(elements, compute, "gather parameters", gathers * copies).kernel;
+    out.scatter.kernel += copy(elements, compute, "scatter gradients", scatters).kernel;
+  }
+  cast_shards(PassKind::cast_down, out.gather, gathers * copies);
+  cast_shards(PassKind::cast_up, out.scatter, scatters);
   if (between.kind != Link::Kind::none) {
     out.replicate = message(between,
                             reduced / shards,
@@ -397,7 +435,8 @@ bool exchanges_gradients(const StepParts& parts) {
   const Strategy strategy = parts.scenario.parallel.strategy;
   if (strategy == Strategy::none) return false;
   if (strategy == Strategy::ddp) return parts.links.gradients.kind != Link::Kind::none;
-  return axis_size(parts.scenario, Axis::data) > 1;
+  // The wrapper that shards parameters gathers and scatters with one rank, too: by copies.
+  return shards_parameters(strategy) || axis_size(parts.scenario, Axis::data) > 1;
 }
 
 TimedStep time_step(const StepParts& parts, const Without& without) {

@@ -76,7 +76,8 @@ struct TimedStep {
   TimedStage embedding, block, head;
   Timed begin, optimizer;
   std::vector<Bucket> buckets;
-  std::vector<Timed> bucket;  // one a bucket
+  std::vector<Timed> bucket;     // one a bucket
+  std::vector<Timed> copy_back;  // of each bucket, from it into the gradients; empty without
   TimedUnits units;
   // Gradients of which each tensor-parallel rank has a partial sum, once a step; no time without.
   Timed partial_gradients;
