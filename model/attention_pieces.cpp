@@ -152,15 +152,16 @@ void StageBuilder::attention_core(bool again) {
     }
   };
   add("attention scores", Gemm{t, t, d, heads, type, Layout::TN});
-  add("attention scale", scores(PassKind::copy));
-  add("attention mask", scores(PassKind::add_broadcast));
+  if (!fused_kernels()) add("attention scale", scores(PassKind::copy));
+  if (!fused_kernels()) add("attention mask", scores(PassKind::add_broadcast));
   add("attention softmax", scores(PassKind::softmax));
   if (shape_.dropout > 0) add("attention dropout", scores(PassKind::dropout));
   add("attention values", Gemm{t, d, t, heads, type, Layout::NN});
 }
 
 // Scores as a tensor: two batched products, and between them scale, mask, softmax and dropout, each
-// a pass over heads x t x t elements of its own, forward and backward (the mask has no backward).
+// a pass over heads x t x t elements of its own, forward and backward (the mask has no backward), or
+// scale, mask and softmax one pass.
 // The batched products want each head's rows together: query, key, value and the result are copied,
 // and so are their gradients.
 void StageBuilder::unfused_attention() {
@@ -180,7 +181,7 @@ void StageBuilder::unfused_attention() {
   backward("attention values", Gemm{t, d, t, heads, type, Layout::NT});
   if (shape_.dropout > 0) backward("attention dropout", scores(PassKind::dropout));
   backward("attention softmax", scores(PassKind::softmax_backward));
-  backward("attention scale", scores(PassKind::copy));
+  if (!fused_kernels()) backward("attention scale", scores(PassKind::copy));
   backward("attention scores", Gemm{t, d, t, heads, type, Layout::NN});
   backward("attention scores", Gemm{t, d, t, heads, type, Layout::NT});
   backward("attention split", pass(PassKind::transpose, width, type));
@@ -200,7 +201,7 @@ void StageBuilder::unfused_attention() {
 void StageBuilder::rotary() {
   const std::int64_t width = (shape_.heads + shape_.kv_heads) * shape_.head_dim;
   piece();
-  if (fused()) {
+  if (fused_kernels()) {
     forward("rotary", pass(PassKind::copy, width, compute()));
     backward("rotary", pass(PassKind::copy, width, compute()));
     return;

@@ -94,7 +94,12 @@ struct Training {
   OptimizerKind optimizer = OptimizerKind::adamw;
   bool fused_optimizer = true;  // false: a loop over tensors, a kernel for each arithmetic step
   Recompute recompute = Recompute::none;
+  std::int64_t recompute_layers = 0;  // blocks that recompute, the first ones; 0 = all (with full)
   bool compile = false;
+  // Eager, but with the fused kernels that training stacks bring (Megatron-LM, apex, Transformer
+  // Engine): scale, mask and softmax of the scores; both halves of SwiGLU; dropout with the residual's
+  // sum; rotary positions.
+  bool fused_kernels = false;
   bool flash_attention = true;
 };
 

@@ -22,6 +22,20 @@ void check_training(Violations& found, const Scenario& s) {
   if (s.training.accumulation < 1) {
     found.push_back({"training", "accumulation", "accumulation must be at least 1", {}});
   }
+  if (s.training.recompute_layers > 0 && s.training.recompute != Recompute::full) {
+    found.push_back({"training",
+                     "recompute_layers",
+                     "recompute_layers needs recompute = \"full\"",
+                     {"recompute"}});
+  }
+  if (s.training.recompute_layers > s.model.layers) {
+    found.push_back({"training",
+                     "recompute_layers",
+                     "recompute_layers must be at most the model's " +
+                         std::to_string(s.model.layers) + " layers, got " +
+                         std::to_string(s.training.recompute_layers),
+                     {"model"}});
+  }
   if (s.training.seq < 1 && longest < 1) {
     found.push_back(
         {"training", "seq", "seq is needed: the model does not say its longest", {"model"}});

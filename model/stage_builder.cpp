@@ -198,8 +198,8 @@ void StageBuilder::weight_gradient(const Linear& layer) {
 
 void StageBuilder::gelu(std::int64_t width, std::int64_t rows) {
   if (rows == 0) rows = tokens_;
-  const PassKind there = fused() ? PassKind::fused_gelu : PassKind::gelu;
-  const PassKind back = fused() ? PassKind::fused_gelu_backward : PassKind::gelu_backward;
+  const PassKind there = fused_kernels() ? PassKind::fused_gelu : PassKind::gelu;
+  const PassKind back = fused_kernels() ? PassKind::fused_gelu_backward : PassKind::gelu_backward;
   piece();
   forward("gelu", Pass{there, rows, width, compute()});
   backward("gelu", Pass{back, rows, width, compute()});
@@ -210,8 +210,8 @@ void StageBuilder::swiglu() {
   const std::int64_t f = shape_.ffn;
   const Dtype type = compute();
   piece();
-  save(real(tokens_ * f) * size_of(type) * (fused() ? 2.0 : 3.0));  // gate, up, SiLU(gate)
-  if (fused()) {
+  save(real(tokens_ * f) * size_of(type) * (fused_kernels() ? 2.0 : 3.0));  // gate, up, SiLU(gate)
+  if (fused_kernels()) {
     forward("swiglu", pass(PassKind::fused_swiglu, f, type));
     backward("swiglu", pass(PassKind::fused_swiglu_backward, f, type));
     return;
@@ -227,10 +227,13 @@ void StageBuilder::swiglu() {
   if (halves) backward("gate-up gradient", pass(PassKind::concat, 2 * f, type));
 }
 
-void StageBuilder::dropout(std::int64_t width, Dtype type) {
+void StageBuilder::dropout(std::int64_t width, Dtype type, bool added) {
   piece();
   if (fused()) return;  // folded into its neighbours
-  forward("dropout", stream_pass(PassKind::dropout, width, type));
+  // The stacks' kernel adds the residual in the same pass, and its backward applies the mask.
+  if (!added || !training_.fused_kernels) {
+    forward("dropout", stream_pass(PassKind::dropout, width, type));
+  }
   backward("dropout", stream_pass(PassKind::dropout, width, type));
   save(real(stream_tokens_ * width));  // the mask
 }

@@ -29,6 +29,8 @@ class StageBuilder {
   // Tokens outside the split matrices: norms, residuals, dropout.
   [[nodiscard]] std::int64_t stream_tokens() const { return stream_tokens_; }
   [[nodiscard]] bool fused() const { return training_.compile; }
+  // Passes that both a compiler and the stacks' own kernels fuse.
+  [[nodiscard]] bool fused_kernels() const { return training_.compile || training_.fused_kernels; }
   [[nodiscard]] Dtype compute() const { return training_.precision.compute; }
   // Type of the residual stream: autocast keeps it, like the norms, in fp32.
   [[nodiscard]] Dtype stream() const;
@@ -59,7 +61,8 @@ class StageBuilder {
   // `rows`: 0 for one a token.
   void gelu(std::int64_t width, std::int64_t rows = 0);
   void swiglu();
-  void dropout(std::int64_t width, Dtype type);
+  // `added`: a residual is added to the result next.
+  void dropout(std::int64_t width, Dtype type, bool added);
   void residual_add();
   void embedding();
   void loss();

@@ -53,11 +53,11 @@ void pre_norm_block(StageBuilder& b, const ModelShape& s) {
             .bias = s.bias,
             .input = b.compute(),
             .cut = Cut::rows});
-  if (s.dropout > 0) b.dropout(s.hidden, b.compute());
+  if (s.dropout > 0) b.dropout(s.hidden, b.compute(), true);
   b.residual_add();
   b.norm("norm", true);
   feed_forward(b, s, b.stream(), false);
-  if (s.dropout > 0) b.dropout(s.hidden, b.compute());
+  if (s.dropout > 0) b.dropout(s.hidden, b.compute(), true);
   b.residual_add();
 }
 
@@ -71,11 +71,11 @@ void post_norm_block(StageBuilder& b, const ModelShape& s) {
             .bias = s.bias,
             .input = b.compute(),
             .cut = Cut::rows});
-  if (s.dropout > 0) b.dropout(s.hidden, b.compute());
+  if (s.dropout > 0) b.dropout(s.hidden, b.compute(), true);
   b.residual_add();
   b.norm("norm", false);
   feed_forward(b, s, b.stream(), true);
-  if (s.dropout > 0) b.dropout(s.hidden, b.compute());
+  if (s.dropout > 0) b.dropout(s.hidden, b.compute(), true);
   b.residual_add();
   b.norm("norm", false);
 }
@@ -87,28 +87,35 @@ StageWork block(const ModelShape& shape, const Training& training, const Paralle
   } else {
     pre_norm_block(b, shape);
   }
-  StageWork stage = b.finish();
-  if (training.recompute == Recompute::full) {
-    // Backward begins by running the block forward again, messages and all; only its input was kept,
-    // and what the block saves lives while its backward runs.
-    const auto shift = static_cast<std::uint32_t>(stage.forward.size());
-    stage.backward.insert(stage.backward.begin(), stage.forward.begin(), stage.forward.end());
-    for (GradientReady& r : stage.ready) r.after += shift;
-    for (Exchange& e : stage.backward_exchanges) e.before += shift;
-    stage.backward_exchanges.insert(stage.backward_exchanges.begin(),
-                                    stage.forward_exchanges.begin(),
-                                    stage.forward_exchanges.end());
-    stage.peak_bytes += stage.saved_bytes;
-    stage.saved_bytes = static_cast<double>(b.stream_tokens() * shape.hidden) * info(b.stream()).bytes;
-  }
+  return b.finish();
+}
+
+// Backward begins by running the block forward again, messages and all; only its input was kept, and
+// what the block saves lives while its backward runs.
+StageWork recomputed(StageWork stage, double input_bytes) {
+  const auto shift = static_cast<std::uint32_t>(stage.forward.size());
+  stage.backward.insert(stage.backward.begin(), stage.forward.begin(), stage.forward.end());
+  for (GradientReady& r : stage.ready) r.after += shift;
+  for (Exchange& e : stage.backward_exchanges) e.before += shift;
+  stage.backward_exchanges.insert(stage.backward_exchanges.begin(),
+                                  stage.forward_exchanges.begin(),
+                                  stage.forward_exchanges.end());
+  stage.peak_bytes += stage.saved_bytes;
+  stage.saved_bytes = input_bytes;
   return stage;
+}
+
+// Of the stream between two blocks, of one rank.
+double stream_bytes(const ModelShape& shape, const Training& training, const Parallel& parallel) {
+  const StageBuilder b(shape, training, parallel);
+  return static_cast<double>(b.stream_tokens() * shape.hidden) * info(b.stream()).bytes;
 }
 
 StageWork embedding(const ModelShape& shape, const Training& training, const Parallel& parallel) {
   StageBuilder b(shape, training, parallel);
   b.embedding();
   if (shape.family == Family::bert) b.norm("embedding norm", false);
-  if (shape.dropout > 0) b.dropout(shape.hidden, b.stream());
+  if (shape.dropout > 0) b.dropout(shape.hidden, b.stream(), false);
   return b.finish();
 }
 
@@ -207,6 +214,13 @@ StepWork build(const ModelShape& whole,
   StepWork work;
   work.embedding = embedding(shape, training, parallel);
   work.block = block(shape, training, parallel);
+  if (training.recompute == Recompute::full) {
+    if (training.recompute_layers > 0 && training.recompute_layers < shape.layers) {
+      work.kept_block = work.block;
+      work.kept_blocks = shape.layers - training.recompute_layers;
+    }
+    work.block = recomputed(std::move(work.block), stream_bytes(shape, training, parallel));
+  }
   work.head = head(shape, training, parallel);
   work.blocks = shape.layers;
   const double blocks = static_cast<double>(shape.layers);

@@ -52,6 +52,10 @@ struct StepWork {
   StageWork block;
   StageWork head;
   std::int64_t blocks = 0;
+  // Where only the first blocks recompute: the last `kept_blocks` of them run as `kept_block`, which
+  // differs from `block` in its backward. Empty otherwise.
+  StageWork kept_block;
+  std::int64_t kept_blocks = 0;
   std::vector<Operator> optimizer;
   bool optimizer_waits = false;   // the host waits for the GPU within the update
   double optimizer_launches = 1;  // that the host issues a tensor, in units of a fused update's share

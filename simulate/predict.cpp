@@ -103,13 +103,18 @@ struct StageBytes {
   double peak = 0;
 };
 struct Footprint {
-  StageBytes embedding, block, head;
-  double blocks = 0;
+  StageBytes embedding, block, kept_block, head;
+  double blocks = 0, kept_blocks = 0;  // that run as `block` and as `kept_block`
 };
 
 Footprint footprint(const StepWork& work) {
   const auto of = [](const StageWork& s) { return StageBytes{s.saved_bytes, s.peak_bytes}; };
-  return {of(work.embedding), of(work.block), of(work.head), static_cast<double>(work.blocks)};
+  return {of(work.embedding),
+          of(work.block),
+          of(work.kept_block),
+          of(work.head),
+          static_cast<double>(work.blocks - work.kept_blocks),
+          static_cast<double>(work.kept_blocks)};
 }
 
 // Every part is a constant plus a term a sequence, so that two batches give them all.
@@ -120,19 +125,22 @@ Footprint at_batch(const Footprint& one, const Footprint& two, double batch) {
   };
   return {line(one.embedding, two.embedding),
           line(one.block, two.block),
+          line(one.kept_block, two.kept_block),
           line(one.head, two.head),
-          one.blocks};
+          one.blocks,
+          one.kept_blocks};
 }
 
 // Fills in activations, reserve and peak.
 void add_activations(Memory& m, const Footprint& f, bool accumulates) {
-  m.activations = f.embedding.saved + f.blocks * f.block.saved + f.head.saved +
-                  std::max(f.head.peak, f.block.peak);
+  m.activations = f.embedding.saved + f.blocks * f.block.saved +
+                  f.kept_blocks * f.kept_block.saved + f.head.saved +
+                  std::max({f.head.peak, f.block.peak, f.kept_block.peak});
   // CUDA context and libraries take 0.5 to 1 GB; allocators leave a few per cent unused.
   m.reserve = 0.8e9 + 0.03 * (m.parameters + m.gradients + m.optimizer + m.activations);
   // Gradients come while activations go. Accumulated ones are there from the start.
   const double at_loss = m.activations + (accumulates ? m.gradients : 0);
-  const double after_backward = m.gradients + std::max(f.embedding.peak, f.block.saved);
+  const double after_backward = m.gradients + std::max({f.embedding.peak, f.block.saved, f.kept_block.saved});
   m.peak = m.parameters + m.optimizer + m.buckets + m.reserve + std::max(at_loss, after_backward);
 }
 

@@ -33,6 +33,7 @@ Pass bucket_copy_pass(const GradientReady& gradient, const Precision& precision)
 StepCosts cost_step(const StepWork& work, const Precision& precision, const GpuProfile& gpu) {
   StepCosts out{costs(work.embedding, precision, gpu),
                 costs(work.block, precision, gpu),
+                costs(work.kept_block, precision, gpu),
                 costs(work.head, precision, gpu),
                 {}};
   for (const Operator& op : work.optimizer) out.optimizer.push_back(cost(op.work, gpu));

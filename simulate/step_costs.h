@@ -19,7 +19,7 @@ struct StageCosts {
 };
 
 struct StepCosts {
-  StageCosts embedding, block, head;
+  StageCosts embedding, block, kept_block, head;
   std::vector<Cost> optimizer;
 };
 

@@ -37,6 +37,10 @@ class Builder {
   [[nodiscard]] const TimedUnit& unit(std::int64_t i) const {
     return i + 1 == timed_.units.count ? timed_.units.last : timed_.units.block;
   }
+  // The i-th in the order of forward; the last ones may be kept from recomputation.
+  [[nodiscard]] const TimedStage& block(std::int64_t i) const {
+    return i < work_.blocks - work_.kept_blocks ? timed_.block : timed_.kept_block;
+  }
   [[nodiscard]] std::int64_t blocks_of(std::int64_t unit) const;
 
   TaskId issue(const Timed& op) { return tasks_.add({out_.host, op.issue, op.label, 0}); }
@@ -192,7 +196,7 @@ void Builder::backward(bool sync, bool accumulate) {
   next_bucket_ = 0;
   sent_.clear();
   backward(timed_.head, sync, accumulate);
-  for (std::int64_t i = 0; i < work_.blocks; ++i) backward(timed_.block, sync, accumulate);
+  for (std::int64_t i = work_.blocks - 1; i >= 0; --i) backward(block(i), sync, accumulate);
   backward(timed_.embedding, sync, accumulate);
   // Without overlap every bucket waits for the last gradient.
   const std::vector<TaskId> held = std::move(waiting_);
@@ -274,7 +278,9 @@ void Builder::sharded_backward(bool sync, bool accumulate) {
     ask(u);
     if (again) enter(unit(u));
     ask(u - parallel_.prefetch);
-    for (std::int64_t i = 0; i < blocks_of(u); ++i) backward(timed_.block, sync, accumulate);
+    for (std::int64_t i = blocks_of(u) - 1; i >= 0; --i) {
+      backward(block(u * parallel_.unit_layers + i), sync, accumulate);
+    }
     if (sync) scatter(unit(u));
   }
   backward(timed_.embedding, sync, accumulate);

@@ -177,8 +177,11 @@ void Pricer::lower_clock() {
       t.kernel = longer;
     }
   };
+  const auto kept = static_cast<double>(work_.kept_blocks);
+  const auto blocks = static_cast<double>(work_.blocks) - kept;
   for (const auto& [stage, copies] : {std::pair{&out_.embedding, 1.0},
-                                      {&out_.block, static_cast<double>(work_.blocks)},
+                                      {&out_.block, blocks},
+                                      {&out_.kept_block, kept},
                                       {&out_.head, 1.0}}) {
     slow(stage->forward, copies * micro_steps_);
     slow(stage->backward, copies * micro_steps_);
@@ -410,7 +413,10 @@ void Pricer::price_optimizer() {
 
 TimedStep Pricer::price() {
   out_.embedding = stage(work_.embedding, costs_.embedding, 1);
-  out_.block = stage(work_.block, costs_.block, static_cast<double>(work_.blocks));
+  const std::int64_t again = work_.blocks - work_.kept_blocks;
+  out_.block = stage(work_.block, costs_.block, static_cast<double>(again));
+  out_.kept_block =
+      stage(work_.kept_block, costs_.kept_block, static_cast<double>(work_.kept_blocks));
   out_.head = stage(work_.head, costs_.head, 1);
   if (exchanges_) {
     if (shards_parameters(scenario_.parallel.strategy)) {

@@ -73,7 +73,7 @@ struct TimedUnits {
 };
 
 struct TimedStep {
-  TimedStage embedding, block, head;
+  TimedStage embedding, block, kept_block, head;
   Timed begin, optimizer;
   std::vector<Bucket> buckets;
   std::vector<Timed> bucket;     // one a bucket

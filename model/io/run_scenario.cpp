@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "model/scenario_rules.h"
 #include "model/usual_link.h"
 
 namespace stepsight {
@@ -48,15 +49,16 @@ std::optional<Strategy> strategy_of(const MeasuredRun& r) {
 // What stepsight does not simulate yet.
 std::optional<std::string> unsupported(const MeasuredRun& r) {
   if (!family_of(r.std_family)) return "family " + (r.std_family.empty() ? "not stated" : r.std_family);
-  if (r.tp.value_or(1) > 1) return "tensor parallel";
   if (r.pp.value_or(1) > 1) return "pipeline parallel";
-  if (r.cp.value_or(1) > 1) return "context parallel";
+  // Transformer Engine also exchanges heads for tokens, by all-to-all.
+  if (r.cp.value_or(1) > 1 && contains(r.notes, "all-to-all")) return "context parallel by all-to-all";
   if (r.ep.value_or(1) > 1) return "expert parallel";
   if (r.nodes.value_or(1) > 1 && !r.std_inter_gbps_per_node) return "network not stated";
   if (r.gpus.value_or(1) % r.nodes.value_or(1) != 0) return "uneven nodes";
   if (!strategy_of(r)) return "sharding " + r.std_dp;
   if (!r.std_offload.empty() && r.std_offload != "no") return "offload";
-  if (!r.std_recompute.empty() && r.std_recompute != "none" && r.std_recompute != "full") {
+  if (!r.std_recompute.empty() &&
+      std::ranges::find(recompute_names, r.std_recompute) == recompute_names.end()) {
     return "recompute " + r.std_recompute;
   }
   const auto compute = parse_dtype(r.std_compute);
@@ -135,6 +137,13 @@ ModelShape shape_of(const MeasuredRun& r, Family family) {
   return s;
 }
 
+// Stacks that split layers over GPUs. Megatron-LM and its relatives name themselves, or their kernel
+// for scale, mask and softmax.
+bool uses_megatron(const MeasuredRun& r) {
+  return contains(r.family, "Megatron") || contains(r.sharding, "Megatron") ||
+         contains(r.source, "Megatron") || contains(r.attention, "fused softmax");
+}
+
 Training training_of(const MeasuredRun& r, Family family) {
   Training t;
   t.batch = *r.micro_batch;
@@ -142,17 +151,22 @@ Training training_of(const MeasuredRun& r, Family family) {
   t.accumulation = r.grad_accum.value_or(1);
   t.precision.compute = *parse_dtype(r.std_compute);
   const bool narrow = info(t.precision.compute).bytes < 4;
-  // Apex O2 and what its users call mixed hold 16-bit weights beside an fp32 copy; autocast does not.
+  // Apex O2, what its users call mixed, and the stacks that split layers over GPUs hold 16-bit weights
+  // beside an fp32 copy; autocast does not.
   const bool autocast = contains(r.precision, "autocast");
   t.precision.master = narrow && !autocast &&
-                       (contains(r.precision, "apex") || contains(r.precision, "mixed"));
+                       (contains(r.precision, "apex") || contains(r.precision, "mixed") ||
+                        uses_megatron(r) || r.tp.value_or(1) > 1);
   t.precision.mixed =
       narrow && (autocast || (contains(r.precision, "amp") && !t.precision.master));
   // Sharded parameters stay in fp32 and are cast as they are gathered.
   if (narrow && r.std_dp == "fsdp") t.precision = {t.precision.compute, true, false};
   if (r.std_grad_bytes == 4 && narrow && !t.precision.mixed) t.gradient_dtype = Dtype::fp32;
   if (r.std_grad_bytes == 2 && t.precision.mixed) t.gradient_dtype = t.precision.compute;
-  t.recompute = r.std_recompute == "full" ? Recompute::full : Recompute::none;
+  t.recompute = r.std_recompute == "full"        ? Recompute::full
+                : r.std_recompute == "selective" ? Recompute::selective
+                                                 : Recompute::none;
+  t.fused_kernels = uses_megatron(r);
   t.compile = r.std_compile == "yes";
   t.flash_attention = r.std_flash != "no" || family == Family::llama;
   // Stacks from before fused attention had no fused optimizer either, but for apex, which brings one
@@ -191,7 +205,15 @@ void parallel_of(const MeasuredRun& r, Scenario& s) {
   // Encoders' stacks from before fused attention sum their gradients after backward: what a card adds
   // to their step is the message over the link's bandwidth, at every batch and in every format.
   const bool after_backward = r.std_family == "bert" && r.std_flash == "no";
-  p.overlap = r.std_overlap.empty() ? !after_backward : r.std_overlap != "no";
+  // So does Megatron-LM unless asked otherwise.
+  const bool asked = contains(r.sharding, "overlap grad");
+  const bool overlap = !after_backward && (!uses_megatron(r) || asked);
+  p.overlap = r.std_overlap.empty() ? overlap : r.std_overlap != "no";
+  p.tensor = r.tp.value_or(1);
+  p.context = r.cp.value_or(1);
+  p.sequence = contains(r.recompute, "sequence parallel") ||
+               contains(r.notes, "sequence parallel") || contains(r.sharding, "sequence parallel");
+  p.overlap_tensor = !contains(r.notes, "all overlap switched off");
   s.cluster.gpu = r.std_gpu;
   s.cluster.gpus = *r.gpus;
   s.cluster.nodes = r.nodes.value_or(1);
@@ -217,7 +239,14 @@ Answer scenario_of(const MeasuredRun& run) {
   s.training = training_of(run, family);
   if (s.model.mlm_share < 1) s.training.seq = padded_length(s.training.seq);
   parallel_of(run, s);
+  if (s.model.vocab % s.parallel.tensor != 0) {
+    const std::int64_t step = 128 * s.parallel.tensor;  // as Megatron-LM pads it
+    s.model.vocab = (s.model.vocab + step - 1) / step * step;
+  }
   if (s.cluster.gpus > 1 && s.cluster.link.empty()) return Refusal{"link not stated"};
+  for (const RuleViolation& broken : violations(s)) {
+    if (broken.section == "parallel") return Refusal{"impossible split: " + broken.message};
+  }
   return s;
 }
 

@@ -80,6 +80,8 @@ std::vector<MeasuredRun> read_runs_text(const std::string& file, std::string_vie
   const std::size_t step_time = table.column("step_time_s");
   const std::size_t inter = table.column("std_inter_gbps_per_node");
   const std::size_t notes = table.optional_column("notes");
+  const std::size_t recompute = table.optional_column("recompute");
+  const std::size_t attention = table.optional_column("attention");
   table.check_columns();
 
   std::vector<MeasuredRun> runs;
@@ -91,6 +93,8 @@ std::vector<MeasuredRun> read_runs_text(const std::string& file, std::string_vie
       run.*integers[i].field = table.optional_integer(integer_at[i], 1, integers[i].most);
     }
     run.notes = table.text(notes);
+    run.recompute = table.text(recompute);
+    run.attention = table.text(attention);
     // Nothing trains in less than a nanosecond; 0 would make every relative error infinite.
     run.step_time_s = table.number(step_time, 1e-9, longest_step_s);
     run.std_inter_gbps_per_node = table.optional_number(inter, 0, fastest_link_gbps);

@@ -22,7 +22,9 @@ struct MeasuredRun {
   std::string sharding;  // prose
   std::string complete;  // "yes", or "no: " and what is missing
   std::string flag;      // doubts; empty = none
-  std::string notes;
+  std::string notes;      // this and the next two may be missing as columns, too
+  std::string recompute;  // prose
+  std::string attention;  // prose
 
   std::optional<std::int64_t> gpus, nodes;
   std::optional<std::int64_t> params;

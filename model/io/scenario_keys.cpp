@@ -82,7 +82,7 @@ constexpr KeyKind text = KeyKind::text;
 
 // The bounds are sanity, ten to a thousand times what exists; what a combination allows is said by
 // model/scenario_rules.h.
-constexpr std::array<ScenarioKey, 61> keys{{
+constexpr std::array<ScenarioKey, 63> keys{{
     // clang-format off
     {"model", "name", text, 0, 0, {}, nullptr, "-",
      "a built-in model (`stepsight show models`) or the path of a model file"},
@@ -154,8 +154,12 @@ constexpr std::array<ScenarioKey, 61> keys{{
      "false: AdamW as a kernel for each arithmetic step and tensor"},
     {"training", "recompute", word, 0, 0, recompute_names, set_recompute, "none",
      "activation checkpointing: of the attention's scores, or of whole blocks"},
+    {"training", "recompute_layers", integer, 0, 1e4, {}, training<&T::recompute_layers>, "0: all",
+     "with recompute = full: only the first so many blocks run forward again"},
     {"training", "compile", boolean, 0, 0, {}, training<&T::compile>, "false",
      "torch.compile: fused kernels, less work for the host"},
+    {"training", "fused_kernels", boolean, 0, 0, {}, training<&T::fused_kernels>, "false",
+     "eager, with a training stack's own fused kernels (Megatron-LM, apex, Transformer Engine)"},
     {"training", "flash_attention", boolean, 0, 0, {}, training<&T::flash_attention>, "true",
      "false: the matrix of scores is written to memory"},
 

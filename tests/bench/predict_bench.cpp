@@ -34,6 +34,21 @@ double predict_step_ms(const BenchContext&) {
   return 1e3 * seconds_per_call([&] { keep(predict_step(scenario, h200())); });
 }
 
+// 96 layers of 12,288 (GPT-3 175B) over 8 GPUs with sequence parallelism: messages in every layer.
+double predict_split_step_ms(const BenchContext&) {
+  Scenario scenario = llama_on_eight();
+  ModelShape& m = scenario.model;
+  m.layers = 96;
+  m.hidden = 12288;
+  m.heads = m.kv_heads = 96;
+  m.head_dim = 128;
+  m.ffn = 4 * m.hidden;
+  scenario.training.batch = 1;
+  scenario.parallel.tensor = 8;
+  scenario.parallel.sequence = true;
+  return 1e3 * seconds_per_call([&] { keep(predict_step(scenario, h200())); });
+}
+
 double predict_ms(const BenchContext&) {
   const Scenario scenario = llama_on_eight();
   return 1e3 * seconds_per_call([&] { keep(predict(scenario, h200())); });
@@ -56,6 +71,11 @@ double process_ms(const BenchContext& context) {
 const int registered[] = {
     add_bench(
         {"predict: step of Llama-2 7B, DDP on 8 GPUs", 1, "ms", Better::lower, predict_step_ms}),
+    add_bench({"predict: step of 96 layers split over 8 GPUs",
+               1.5,
+               "ms",
+               Better::lower,
+               predict_split_step_ms}),
     add_bench(
         {"predict: the same with attribution and memory", 1, "ms", Better::lower, predict_ms}),
     add_bench({"profile: read parameters and points", 15, "ms", Better::lower, read_profile_ms}),

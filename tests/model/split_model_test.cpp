@@ -286,6 +286,57 @@ TEST_CASE("selective recomputation runs the attention's core again, and nothing 
   CHECK(equal(flash_again.backward, step_work(s).block.backward));
 }
 
+TEST_CASE("where only the first blocks recompute the others run and keep as without") {
+  Scenario s = scenario(read_model("llama2-7b"), 2);
+  const StepWork plain = step_work(s);
+  s.training.recompute = Recompute::full;
+  const StepWork all = step_work(s);
+  CHECK(all.kept_blocks == 0);
+  s.training.recompute_layers = 12;
+  const StepWork some = step_work(s);
+  CHECK(some.blocks == 32);
+  CHECK(some.kept_blocks == 20);
+  CHECK(equal(some.block.backward, all.block.backward));
+  CHECK(equal(some.kept_block.backward, plain.block.backward));
+  CHECK(some.kept_block.backward_exchanges.size() == plain.block.backward_exchanges.size());
+  CHECK(some.kept_block.saved_bytes == plain.block.saved_bytes);
+  CHECK(some.parameters == plain.parameters);
+  CHECK(some.model_flops.value == plain.model_flops.value);
+  s.training.recompute_layers = 32;
+  CHECK(step_work(s).kept_blocks == 0);
+  CHECK(violations(s).empty());
+  s.training.recompute_layers = 33;
+  CHECK(violations(s).size() == 1);
+  s.training.recompute_layers = 3;
+  s.training.recompute = Recompute::selective;
+  REQUIRE(violations(s).size() == 1);
+  CHECK(violations(s).front().message == "recompute_layers needs recompute = \"full\"");
+}
+
+TEST_CASE("a stack's fused kernels leave the products and merge the passes between them") {
+  for (const char* name : {"gpt2-1558m", "llama2-7b", "bert-large"}) {
+    Scenario s = scenario(read_model(name), 1);
+    s.model.dropout = 0.1;
+    s.training.flash_attention = false;
+    const StageWork eager = step_work(s).block;
+    s.training.fused_kernels = true;
+    const StageWork fused = step_work(s).block;
+    INFO(name);
+    CHECK(flops_of(fused.forward) == flops_of(eager.forward));
+    CHECK(flops_of(fused.backward) == flops_of(eager.backward));
+    const auto count = [](const std::vector<Operator>& list, std::string_view label) {
+      return std::ranges::count(list, label, &Operator::label);
+    };
+    for (const char* gone : {"attention scale", "attention mask", "dropout"}) {
+      CHECK(count(eager.forward, gone) > 0);
+      CHECK(count(fused.forward, gone) == 0);
+    }
+    CHECK(count(fused.forward, "attention softmax") == 1);
+    CHECK(count(fused.forward, "residual add") == 2);
+    CHECK(count(fused.backward, "dropout") == 2);  // the mask is applied to what comes back
+  }
+}
+
 TEST_CASE("ring attention passes every block on, and its gradients home") {
   for (const std::int64_t ranks : {2, 4}) {
     const Scenario s = scenario(read_model("llama3-8b"), 1, ranks);

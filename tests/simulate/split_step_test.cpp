@@ -139,6 +139,30 @@ TEST_CASE("a weight gradient waits for its gathered input and runs beside the su
   }
 }
 
+TEST_CASE("recomputing fewer blocks takes less time, from all of them down to none") {
+  const GpuProfile gpu = wired_gpu();
+  Scenario s = split_over(2);
+  for (const Strategy strategy : {Strategy::ddp, Strategy::fsdp}) {
+    s.cluster.gpus = 4;
+    s.parallel.strategy = strategy;
+    s.training.recompute = Recompute::none;
+    const double none = step_of(s, gpu, {.slow_down = true});
+    s.training.recompute = Recompute::full;
+    s.training.recompute_layers = 0;
+    const double all = step_of(s, gpu, {.slow_down = true});
+    double before = all;
+    for (const std::int64_t layers : {6, 3, 1}) {
+      s.training.recompute_layers = layers;
+      const double now = step_of(s, gpu, {.slow_down = true});
+      CHECK(now < before);
+      CHECK(now > none);
+      before = now;
+    }
+    s.training.recompute_layers = s.model.layers;
+    CHECK(step_of(s, gpu, {.slow_down = true}) == all);
+  }
+}
+
 TEST_CASE("ring attention works on a block while the next one travels") {
   Scenario s = split_over(1, 4);
   for (const double busbw : {1.0, 100000.0}) {

@@ -109,6 +109,42 @@ TEST_CASE("a DDP wrapper with one rank fills buckets and copies them as often as
   CHECK_FALSE(scenario(run).parallel.overlap);
 }
 
+TEST_CASE("a row that splits layers over GPUs is read as the stacks do that") {
+  MeasuredRun run = gpt_row();
+  run.gpus = 8;
+  run.std_intra = "nvswitch";
+  run.std_gpu = "a100-sxm-80";
+  run.tp = 4;
+  run.dp = 2;
+  run.vocab = 50257;
+  run.precision = "fp16";
+  run.std_compute = "fp16";
+  run.family = "decoder (Megatron GPT)";
+  run.attention = "unfused (fused softmax kernel)";
+  run.std_flash = "no";
+  run.recompute = "selective (attention core) + sequence parallelism";
+  run.std_recompute = "selective";
+  const Scenario s = scenario(run);
+  CHECK(s.parallel.tensor == 4);
+  CHECK(s.parallel.sequence);
+  CHECK(s.parallel.overlap_tensor);
+  CHECK_FALSE(s.parallel.overlap);  // Megatron-LM sums gradients after backward unless asked otherwise
+  CHECK(s.model.vocab == 50688);    // padded to a multiple of 128 x 4
+  CHECK(s.training.precision.master);
+  CHECK(s.training.recompute == Recompute::selective);
+  CHECK(s.training.fused_kernels);
+  run.notes = "all overlap switched off (TP, P2P, grad-reduce)";
+  run.sharding = "overlap grad reduce";
+  run.recompute.clear();
+  CHECK_FALSE(scenario(run).parallel.overlap_tensor);
+  CHECK_FALSE(scenario(run).parallel.sequence);
+  CHECK(scenario(run).parallel.overlap);
+  run.cp = 2;
+  run.dp = 1;
+  run.std_flash = "yes";
+  CHECK(scenario(run).parallel.context == 2);
+}
+
 TEST_CASE("what is not simulated is refused with its reason") {
   using R = MeasuredRun;
   CHECK(refusal([](R&) {}) == "");
@@ -118,16 +154,18 @@ TEST_CASE("what is not simulated is refused with its reason") {
     CHECK(refusal([&](R& r) { r.std_family = family; }) == std::string("family ") + family);
   }
   CHECK(refusal([](R& r) { r.std_family.clear(); }) == "family not stated");
-  CHECK(refusal([](R& r) { r.tp = 2; }) == "tensor parallel");
   CHECK(refusal([](R& r) { r.pp = 2; }) == "pipeline parallel");
-  CHECK(refusal([](R& r) { r.cp = 2; }) == "context parallel");
+  CHECK(refusal([](R& r) { r.cp = 2, r.notes = "CP is all-to-all"; }) ==
+        "context parallel by all-to-all");
+  CHECK(refusal([](R& r) { r.tp = 8, r.gpus = 8, r.std_intra = "nvswitch"; })
+            .starts_with("impossible split: tensor must divide the model's heads"));
   CHECK(refusal([](R& r) { r.ep = 2; }) == "expert parallel");
   CHECK(refusal([](R& r) { r.gpus = r.nodes = 2; }) == "network not stated");
   CHECK(refusal([](R& r) { r.gpus = 3, r.nodes = 2, r.std_inter_gbps_per_node = 100; }) ==
         "uneven nodes");
   CHECK(refusal([](R& r) { r.std_dp = "by hand"; }) == "sharding by hand");
   CHECK(refusal([](R& r) { r.std_offload = "optimizer"; }) == "offload");
-  CHECK(refusal([](R& r) { r.std_recompute = "selective"; }) == "recompute selective");
+  CHECK(refusal([](R& r) { r.std_recompute = "some"; }) == "recompute some");
   CHECK(refusal([](R& r) { r.std_compute = "fp8"; }) == "compute fp8");
   CHECK(refusal([](R& r) { r.std_compute = "fp4"; }) == "compute fp4");
   CHECK(refusal([](R& r) { r.gpus = 8; }) == "link not stated");
