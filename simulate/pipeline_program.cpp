@@ -138,8 +138,9 @@ class Builder {
   std::uint32_t stages_;
   std::uint32_t chunks_;
   std::uint32_t per_stage_;
-  bool
-      sequential_;  // a pass blocks for its send before the next receive of the same kind is posted
+  bool one_task_a_message_;
+  // Whether a pass blocks for its send before the next receive of the same kind is posted.
+  bool sequential_;
   PipelineProgram out_;
   ProgramBuilder tasks_;
   std::vector<PassCost> passes_;  // [stage][chunk][pass]
@@ -161,6 +162,8 @@ Builder::Builder(const PipelineSchedule& schedule, const PipelineCosts& costs)
       stages_(static_cast<std::uint32_t>(schedule.shape.stages)),
       chunks_(static_cast<std::uint32_t>(schedule.shape.chunks)),
       per_stage_(schedule.ops_per_stage),
+      one_task_a_message_(costs.messages == PipelineMessages::blocking ||
+                          (costs.interference.send == 0 && costs.interference.receive == 0)),
       sequential_(schedule.shape.kind != PipelineKind::interleaved) {}
 
 void Builder::check() const {
@@ -221,8 +224,9 @@ void Builder::reserve() {
   }
   const std::size_t passes = schedule_.ops.size();
   const std::size_t hosts = out_.has_host ? passes : 0;
-  tasks_.reserve(passes + hosts + 2 * messages_.size() + collectives,
-                 passes + 3 * hosts + 8 * messages_.size() + 4 * collectives);
+  const std::size_t ends = (one_task_a_message_ ? 1 : 2) * messages_.size();
+  tasks_.reserve(passes + hosts + ends + collectives,
+                 passes + 3 * hosts + 4 * ends + 4 * collectives);
 }
 
 void Builder::set_channel(std::uint32_t channel,
@@ -500,11 +504,16 @@ void Builder::pass_messages(std::uint32_t number) {
     Waits waits;
     waits.add(message.offer);
     waits.add(message.post);
-    message.send = index(tasks_.add(
-        {channel.send, channel.work, channel.send_label, costs_.interference.send}, waits));
-    message.receive = index(tasks_.add(
-        {channel.receive, channel.work, channel.receive_label, costs_.interference.receive},
-        waits));
+    const PipelineInterference& classes = costs_.interference;
+    message.send = index(tasks_.add({channel.send,
+                                     channel.work,
+                                     channel.send_label,
+                                     one_task_a_message_ ? std::uint8_t{0} : classes.send},
+                                    waits));
+    if (!one_task_a_message_) {
+      message.receive = index(tasks_.add(
+          {channel.receive, channel.work, channel.receive_label, classes.receive}, waits));
+    }
     wake(channel.from);
     wake(channel.to);
   }

@@ -11,19 +11,22 @@
 // The last pass of a chunk is cut into as many pieces as there are gradient buckets, each of which
 // travels when its piece is done (where that is overlapped).
 //
-// Messages. A message is a send and a receive of the same length that start together.
-//   overlapped  the message starts when its pass is done, and only the pass that needs it waits
-//   blocking    the message starts when its pass is done and the receiver has come to where it
-//   waits
-//               for it, and neither computes until it has passed (NCCL's send and receive in one
-//               stream). As in Megatron-LM (core/pipeline_parallel/schedules.py): without
-//               interleaving a stage that runs two forwards, or two backwards, in a row sends
-//               before it posts the next receive, and exchanges both at once where forward and
-//               backward alternate; with interleaving a stage exchanges all at once, after each
-//               pass while the pipeline fills and drains, and after each pair of passes in between
-//   overlapped_in_between  (interleaved) overlapped while forward and backward alternate, blocking
-//               while the pipeline fills and drains: Megatron-LM's --overlap-p2p-communication
-//               without ...-warmup-flush
+// Messages. A message is a send and a receive of the same length that start together: a task on
+// either stage, where it slows and is slowed by what runs there. Where nothing does (it blocks, or
+// its interference classes are 0) one task, on the sender's lane, stands for both.
+//
+//   overlapped: the message starts when its pass is done, and only the pass that needs it waits.
+//
+//   blocking: the message starts when its pass is done and the receiver has come to where it waits
+//   for it, and neither computes until it has passed (NCCL's send and receive in one stream). As in
+//   Megatron-LM (core/pipeline_parallel/schedules.py): without interleaving a stage that runs two
+//   forwards, or two backwards, in a row sends before it posts the next receive, and exchanges both
+//   at once where forward and backward alternate; with interleaving a stage exchanges all at once,
+//   after each pass while the pipeline fills and drains, and after each pair of passes in between.
+//
+//   overlapped_in_between: overlapped while forward and backward alternate, blocking while the
+//   pipeline fills and drains. Megatron-LM's interleaving with overlapped point-to-point
+//   communication, unless its option for warm-up and flush is on, too.
 //
 // After the passes: gradient synchronisation where it was not overlapped, the all-reduce of a tied
 // embedding between first and last stage, the gradients' norm over all stages, the optimizer, and

@@ -57,6 +57,13 @@ const int registered[] = {
                [](const BenchContext&) {
                  return predict_ms(gpt3_175b, PipelineMessages::overlapped_in_between, 0.9);
                }}),
+    add_bench({"pipeline: the same, slow-down, blocking",
+               0.4,
+               "ms",
+               Better::lower,
+               [](const BenchContext&) {
+                 return predict_ms(gpt3_175b, PipelineMessages::blocking, 0.9);
+               }}),
     add_bench({"pipeline: Llama-3 405B, p = 16, m = 128, slow-down",
                5,
                "ms",
@@ -64,12 +71,12 @@ const int registered[] = {
                [](const BenchContext&) {
                  return predict_ms(llama_405b, PipelineMessages::blocking, 0.9);
                }}),
-    add_bench({"pipeline: the same in 8 chunks a stage, slow-down",
+    add_bench({"pipeline: the same in 8 chunks a stage, full rate",
                5,
                "ms",
                Better::lower,
                [](const BenchContext&) {
-                 return predict_ms(llama_405b_interleaved, PipelineMessages::overlapped, 0.9);
+                 return predict_ms(llama_405b_interleaved, PipelineMessages::overlapped, 1);
                }}),
 };
 
