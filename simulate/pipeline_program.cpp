@@ -89,7 +89,7 @@ struct Stage {
 
 class Builder {
  public:
-  Builder(const PipelineSchedule& schedule, const PipelineCosts& costs);
+  Builder(const PipelineOrder& schedule, const PipelineCosts& costs);
   PipelineProgram build();
 
  private:
@@ -133,7 +133,7 @@ class Builder {
                     PipelineLabel label,
                     std::span<const TaskId> waits);
 
-  const PipelineSchedule& schedule_;
+  const PipelineOrder& schedule_;
   const PipelineCosts& costs_;
   std::uint32_t stages_;
   std::uint32_t chunks_;
@@ -156,7 +156,7 @@ class Builder {
 
 constexpr std::size_t pass_kinds = 4;
 
-Builder::Builder(const PipelineSchedule& schedule, const PipelineCosts& costs)
+Builder::Builder(const PipelineOrder& schedule, const PipelineCosts& costs)
     : schedule_(schedule),
       costs_(costs),
       stages_(static_cast<std::uint32_t>(schedule.shape.stages)),
@@ -164,7 +164,7 @@ Builder::Builder(const PipelineSchedule& schedule, const PipelineCosts& costs)
       per_stage_(schedule.ops_per_stage),
       one_task_a_message_(costs.messages == PipelineMessages::blocking ||
                           (costs.interference.send == 0 && costs.interference.receive == 0)),
-      sequential_(schedule.shape.kind != PipelineKind::interleaved) {}
+      sequential_(schedule.shape.schedule != PipelineSchedule::interleaved) {}
 
 void Builder::check() const {
   require(costs_.stages.size() == stages_, "pipeline costs must have the schedule's stages");
@@ -604,7 +604,7 @@ PipelineProgram Builder::build() {
 
 }  // namespace
 
-PipelineProgram build_pipeline(const PipelineSchedule& schedule, const PipelineCosts& costs) {
+PipelineProgram build_pipeline(const PipelineOrder& schedule, const PipelineCosts& costs) {
   return Builder(schedule, costs).build();
 }
 

@@ -147,6 +147,6 @@ struct PipelineProgram {
 
 // std::logic_error when `costs` do not have the schedule's stages and chunks, no bucket, or a time
 // that is negative or not a number; UserError when a time exceeds longest_step.
-PipelineProgram build_pipeline(const PipelineSchedule& schedule, const PipelineCosts& costs);
+PipelineProgram build_pipeline(const PipelineOrder& schedule, const PipelineCosts& costs);
 
 }  // namespace stepsight

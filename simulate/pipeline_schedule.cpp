@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "model/errors.h"
 
 namespace stepsight {
 namespace {
 
-std::int64_t passes_of(PipelineKind kind) {
-  return kind == PipelineKind::zb_h1 ? 3 : 2;
+std::int64_t passes_of(PipelineSchedule kind) {
+  return kind == PipelineSchedule::zero_bubble ? 3 : 2;
 }
 
 void check_count(std::int64_t count, const char* what) {
@@ -20,10 +21,10 @@ void check_count(std::int64_t count, const char* what) {
 
 void check_size(const PipelineShape& shape) {
   // Divided, not multiplied: the counts come from a person and the product may wrap.
-  std::int64_t left = longest_pipeline_schedule / passes_of(shape.kind);
+  std::int64_t left = longest_pipeline_schedule / passes_of(shape.schedule);
   for (const std::int64_t count : {shape.stages, shape.chunks, shape.micro_batches}) left /= count;
   if (left > 0) return;
-  const std::int64_t most = longest_pipeline_schedule / passes_of(shape.kind);
+  const std::int64_t most = longest_pipeline_schedule / passes_of(shape.schedule);
   throw UserError(
       "a pipeline of " + std::to_string(shape.stages) + " stages, " + std::to_string(shape.chunks) +
       " chunks a stage and " + std::to_string(shape.micro_batches) +
@@ -36,14 +37,14 @@ void check_chunks(const PipelineShape& shape) {
     throw UserError(std::to_string(shape.chunks) + " model chunks a stage; expected at most " +
                     std::to_string(most_pipeline_chunks));
   }
-  const bool interleaved = shape.kind == PipelineKind::interleaved;
+  const bool interleaved = shape.schedule == PipelineSchedule::interleaved;
   if (interleaved && shape.chunks == 1) {
     throw UserError(
         "the schedule `interleaved` with 1 model chunk a stage; expected at least 2, or the "
         "schedule `1f1b`");
   }
   if (!interleaved && shape.chunks > 1) {
-    const std::string_view name = pipeline_kind_names[static_cast<std::size_t>(shape.kind)];
+    const std::string_view name = schedule_names[static_cast<std::size_t>(shape.schedule)];
     throw UserError("the schedule `" + std::string(name) + "` with " +
                     std::to_string(shape.chunks) +
                     " model chunks a stage; expected 1, or the schedule `interleaved`");
@@ -51,7 +52,7 @@ void check_chunks(const PipelineShape& shape) {
 }
 
 void check_groups(const PipelineShape& shape) {
-  if (shape.kind != PipelineKind::interleaved) return;
+  if (shape.schedule != PipelineSchedule::interleaved) return;
   const std::int64_t over = shape.micro_batches % shape.stages;
   if (over == 0) return;
   const std::int64_t below = shape.micro_batches - over;
@@ -90,11 +91,11 @@ class Walk {
 // Appends one stage's passes in order.
 class Writer {
  public:
-  explicit Writer(PipelineSchedule& out) : shape_(out.shape), ops_(out.ops) {}
+  explicit Writer(PipelineOrder& out) : shape_(out.shape), ops_(out.ops) {}
 
   void gpipe();
   void one_forward_one_backward(std::int64_t stage);
-  void zb_h1(std::int64_t stage);
+  void zero_bubble(std::int64_t stage);
 
  private:
   void add(PipelinePass pass, std::int64_t chunk, std::int64_t micro_batch) {
@@ -129,7 +130,7 @@ void Writer::one_forward_one_backward(std::int64_t stage) {
   }
 }
 
-void Writer::zb_h1(std::int64_t stage) {
+void Writer::zero_bubble(std::int64_t stage) {
   const std::int64_t all = shape_.micro_batches;
   const std::int64_t first = warm_up_forwards(shape_, stage);
   const std::int64_t put_off = std::min(stage, all);
@@ -156,44 +157,44 @@ void check_pipeline(const PipelineShape& shape) {
 std::int64_t warm_up_forwards(const PipelineShape& shape, std::int64_t stage) {
   const std::int64_t all = shape.micro_batches * shape.chunks;
   const std::int64_t after = shape.stages - 1 - stage;
-  switch (shape.kind) {
-    case PipelineKind::gpipe:
+  switch (shape.schedule) {
+    case PipelineSchedule::gpipe:
       return all;
-    case PipelineKind::interleaved:
+    case PipelineSchedule::interleaved:
       return std::min(all, 2 * after + (shape.chunks - 1) * shape.stages);
-    case PipelineKind::one_forward_one_backward:
-    case PipelineKind::zb_h1:
+    case PipelineSchedule::one_f_one_b:
+    case PipelineSchedule::zero_bubble:
       break;
   }
   return std::min(all, after);
 }
 
-PipelineSchedule pipeline_schedule(const PipelineShape& shape) {
+PipelineOrder order_passes(const PipelineShape& shape) {
   check_pipeline(shape);
-  PipelineSchedule out;
+  PipelineOrder out;
   out.shape = shape;
   out.ops_per_stage =
-      static_cast<std::uint32_t>(passes_of(shape.kind) * shape.micro_batches * shape.chunks);
+      static_cast<std::uint32_t>(passes_of(shape.schedule) * shape.micro_batches * shape.chunks);
   out.ops.reserve(static_cast<std::size_t>(shape.stages) * out.ops_per_stage);
   Writer writer(out);
   for (std::int64_t stage = 0; stage < shape.stages; ++stage) {
-    switch (shape.kind) {
-      case PipelineKind::gpipe:
+    switch (shape.schedule) {
+      case PipelineSchedule::gpipe:
         writer.gpipe();
         break;
-      case PipelineKind::one_forward_one_backward:
-      case PipelineKind::interleaved:
+      case PipelineSchedule::one_f_one_b:
+      case PipelineSchedule::interleaved:
         writer.one_forward_one_backward(stage);
         break;
-      case PipelineKind::zb_h1:
-        writer.zb_h1(stage);
+      case PipelineSchedule::zero_bubble:
+        writer.zero_bubble(stage);
         break;
     }
   }
   return out;
 }
 
-std::int64_t peak_in_flight(const PipelineSchedule& schedule, std::int64_t stage) {
+std::int64_t peak_in_flight(const PipelineOrder& schedule, std::int64_t stage) {
   std::int64_t alive = 0;
   std::int64_t peak = 0;
   for (const PipelineOp& op : schedule.of(stage)) {

@@ -10,33 +10,27 @@
 //                arXiv:2104.04473, figure 4 top; Megatron-LM's schedule without interleaving)
 //   interleaved  the same over v chunks a stage: 2 (p - 1 - s) + (v - 1) p forwards first; micro-
 //                batches go through a chunk in groups of p (ibid., figure 4 bottom)
-//   zb-h1        1f1b with backward cut into the gradient of the input (B), which the stage before
-//                waits for, and the gradient of the weights (W), which nobody does: stage s puts W
-//                off by s micro-batches and fills its bubble with it, in the memory of 1f1b's first
-//                stage (Qi et al. 2023, arXiv:2401.10241, section 2.3)
+//   zero-bubble  ZB-H1: 1f1b with backward cut into the gradient of the input (B), which the stage
+//                before waits for, and the gradient of the weights (W), which nobody does: stage s
+//                puts W off by s micro-batches and fills its bubble with it, in the memory of
+//                1f1b's first stage (Qi et al. 2023, arXiv:2401.10241, section 2.3)
 #pragma once
-#include <array>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
+
+#include "model/scenario.h"
 
 namespace stepsight {
 
-enum class PipelineKind : std::uint8_t { gpipe, one_forward_one_backward, interleaved, zb_h1 };
-
-// The words that files and flags use, in the order of the enumerators.
-inline constexpr std::array<std::string_view, 4> pipeline_kind_names{
-    "gpipe", "1f1b", "interleaved", "zb-h1"};
-
 struct PipelineShape {
-  PipelineKind kind = PipelineKind::one_forward_one_backward;
+  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   std::int64_t stages = 1;
   std::int64_t micro_batches = 1;  // of one pipeline in a step
   std::int64_t chunks = 1;  // model chunks a stage; above 1 only interleaved, and there always
 };
 
-// `backward` is both gradients at once; zb-h1 has the other two instead.
+// `backward` is both gradients at once; zero-bubble has the other two instead.
 enum class PipelinePass : std::uint8_t { forward, backward, input_gradient, weight_gradient };
 
 struct PipelineOp {
@@ -56,7 +50,7 @@ constexpr bool gives_weight_gradient(PipelinePass pass) {
   return pass == PipelinePass::backward || pass == PipelinePass::weight_gradient;
 }
 
-struct PipelineSchedule {
+struct PipelineOrder {
   PipelineShape shape;
   std::uint32_t ops_per_stage = 0;  // the same for all
   std::vector<PipelineOp> ops;      // stage by stage, each in its order
@@ -75,16 +69,16 @@ inline constexpr std::int64_t most_pipeline_chunks = 64;
 // that are no multiple of the stages (Megatron-LM's rule: the groups of p would not come out even).
 void check_pipeline(const PipelineShape& shape);
 
-// Checks, then orders.
-PipelineSchedule pipeline_schedule(const PipelineShape& shape);
+// Checks, then puts the passes in order.
+PipelineOrder order_passes(const PipelineShape& shape);
 
 // Forwards of stage `stage` before its first backward.
 std::int64_t warm_up_forwards(const PipelineShape& shape, std::int64_t stage);
 
 // Most pairs of micro-batch and chunk whose activations the stage holds at one time: from the start
 // of forward to the end of the pass that completes the weights' gradient.
-//   gpipe m    1f1b min(m, p - s)    zb-h1 min(m, p)
+//   gpipe m    1f1b min(m, p - s)    zero-bubble min(m, p)
 //   interleaved min(v m, 2 (p - 1 - s) + (v - 1) p + 1)
-std::int64_t peak_in_flight(const PipelineSchedule& schedule, std::int64_t stage);
+std::int64_t peak_in_flight(const PipelineOrder& schedule, std::int64_t stage);
 
 }  // namespace stepsight

@@ -144,7 +144,7 @@ PipelineTime pipeline_time(const PipelineProgram& pipeline, const Timeline& time
   return out;
 }
 
-PipelineTime predict_pipeline(const PipelineSchedule& schedule,
+PipelineTime predict_pipeline(const PipelineOrder& schedule,
                               const PipelineCosts& costs,
                               const Machine& machine) {
   const PipelineProgram pipeline = build_pipeline(schedule, costs);

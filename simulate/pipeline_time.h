@@ -36,7 +36,7 @@ struct PipelineTime {
 PipelineTime pipeline_time(const PipelineProgram& pipeline, const Timeline& timeline);
 
 // Schedules nothing anew: builds, runs and looks at the run.
-PipelineTime predict_pipeline(const PipelineSchedule& schedule,
+PipelineTime predict_pipeline(const PipelineOrder& schedule,
                               const PipelineCosts& costs,
                               const Machine& machine = {});
 

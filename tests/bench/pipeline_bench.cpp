@@ -32,15 +32,15 @@ double predict_ms(const PipelineShape& shape, PipelineMessages messages, double 
   Machine machine;
   machine.slow_down[1][2] = rate;
   machine.slow_down[2][1] = rate;
-  return 1e3 * seconds_per_call(
-                   [&] { keep(predict_pipeline(pipeline_schedule(shape), costs, machine)); });
+  return 1e3 *
+         seconds_per_call([&] { keep(predict_pipeline(order_passes(shape), costs, machine)); });
 }
 
 // 96 layers on 8 stages of 2 chunks, 64 micro-batches: 2,048 passes.
-constexpr PipelineShape gpt3_175b{PipelineKind::interleaved, 8, 64, 2};
+constexpr PipelineShape gpt3_175b{PipelineSchedule::interleaved, 8, 64, 2};
 // 126 layers on 16 stages, 128 micro-batches: 4,096 passes; and 32,768 in 8 chunks a stage.
-constexpr PipelineShape llama_405b{PipelineKind::one_forward_one_backward, 16, 128, 1};
-constexpr PipelineShape llama_405b_interleaved{PipelineKind::interleaved, 16, 128, 8};
+constexpr PipelineShape llama_405b{PipelineSchedule::one_f_one_b, 16, 128, 1};
+constexpr PipelineShape llama_405b_interleaved{PipelineSchedule::interleaved, 16, 128, 8};
 
 const int registered[] = {
     add_bench({"pipeline: GPT-3 175B, p = 8, v = 2, m = 64",

@@ -22,10 +22,10 @@ Seconds microseconds(int low, int high) {
 
 PipelineShape random_shape() {
   PipelineShape shape;
-  shape.kind = static_cast<PipelineKind>(between(0, 3));
+  shape.schedule = static_cast<PipelineSchedule>(between(0, 3));
   shape.stages = between(1, 6);
   shape.micro_batches = between(1, 9);
-  if (shape.kind == PipelineKind::interleaved) {
+  if (shape.schedule == PipelineSchedule::interleaved) {
     shape.chunks = between(2, 4);
     shape.micro_batches = shape.stages * between(1, 3);
   }
@@ -114,7 +114,7 @@ Machine random_machine() {
 TEST_CASE("equal stages without communication have exactly the textbook bubble") {
   CHECK(rc::check([] {
     PipelineShape shape = random_shape();
-    if (shape.kind == PipelineKind::zb_h1) shape.kind = PipelineKind::gpipe;
+    if (shape.schedule == PipelineSchedule::zero_bubble) shape.schedule = PipelineSchedule::gpipe;
     PipelineCosts costs = equal_stages(
         shape, between(1, 1000) * 1e-6, between(1, 1000) * 1e-6, between(1, 1000) * 1e-6);
     costs.messages = random_messages();
@@ -129,11 +129,11 @@ TEST_CASE("equal stages without communication have exactly the textbook bubble")
   }));
 }
 
-TEST_CASE("zb-h1's bubble is the paper's, and below that of 1f1b") {
+TEST_CASE("zero-bubble's bubble is the paper's, and below that of 1f1b") {
   CHECK(rc::check([] {
     // (p - 1) (F + B - W) holds where B fills no gap of its own: F = B (Qi et al., section 2.3,
     // derive it for equal passes) and enough micro-batches to reach the steady state.
-    PipelineShape shape{PipelineKind::zb_h1, between(2, 8), 0, 1};
+    PipelineShape shape{PipelineSchedule::zero_bubble, between(2, 8), 0, 1};
     shape.micro_batches = shape.stages + between(0, 10);
     const double unit = between(1, 1000) * 1e-6;
     const PipelineTime zero = predicted(shape, equal_stages(shape, unit, unit, unit));
@@ -147,7 +147,7 @@ TEST_CASE("zb-h1's bubble is the paper's, and below that of 1f1b") {
     const PipelineCosts costs = equal_stages(
         shape, between(1, 1000) * 1e-6, between(1, 1000) * 1e-6, between(1, 1000) * 1e-6);
     const PipelineTime split = predicted(shape, costs);
-    shape.kind = PipelineKind::one_forward_one_backward;
+    shape.schedule = PipelineSchedule::one_f_one_b;
     RC_ASSERT(split.bubble_fraction < predicted(shape, costs).bubble_fraction);
   }));
 }
@@ -222,7 +222,7 @@ TEST_CASE("the parts of a stage's time add up to the step, and none is negative"
 TEST_CASE("every pass of a schedule comes once, after what it needs") {
   CHECK(rc::check([] {
     const PipelineShape shape = random_shape();
-    const PipelineSchedule schedule = pipeline_schedule(shape);
+    const PipelineOrder schedule = order_passes(shape);
     for (std::int64_t s = 0; s < shape.stages; ++s) {
       // 0 nothing, 1 forward done, 2 the input's gradient, 3 the weights' too.
       std::vector<int> done(static_cast<std::size_t>(shape.chunks * shape.micro_batches), 0);

@@ -11,7 +11,7 @@ using namespace stepsight;
 namespace {
 
 constexpr double ms = 1e-3;
-constexpr auto one_each = PipelineKind::one_forward_one_backward;
+constexpr auto one_each = PipelineSchedule::one_f_one_b;
 
 double step_ms(const PipelineShape& shape, const PipelineCosts& costs, const Machine& m = {}) {
   return predicted(shape, costs, m).step.value * 1e3;
@@ -33,9 +33,9 @@ TEST_CASE("a label gives back what was packed") {
   CHECK(unpack_pipeline_label(pack({})) == PipelineLabel{});
 }
 
-TEST_CASE("zb-h1's bubble is (p - 1) (F + B - W)") {
+TEST_CASE("zero-bubble's bubble is (p - 1) (F + B - W)") {
   // Qi et al. 2023, table 1. 4 stages, 8 micro-batches, F = 2, B = 2, W = 1: 8 * 5 + 3 * 3.
-  const PipelineShape shape{PipelineKind::zb_h1, 4, 8, 1};
+  const PipelineShape shape{PipelineSchedule::zero_bubble, 4, 8, 1};
   CHECK(step_ms(shape, equal_stages(shape, 2 * ms, 2 * ms, 2 * ms)) == Approx(8 * 6 + 3 * 2));
   const PipelineShape one_forward{one_each, 4, 8, 1};
   CHECK(step_ms(one_forward, equal_stages(one_forward, 2 * ms, 2 * ms, 2 * ms)) ==
@@ -69,7 +69,7 @@ TEST_CASE("blocking messages stop the sender, overlapped ones do not") {
 TEST_CASE("an interleaved pipeline that blocks exchanges once for each forward and backward") {
   // 2 stages of 2 chunks, 2 micro-batches, F = 1 and backward 2 of a chunk. Equal stages in step
   // with each other: without messages 2 * 2 * 3 + (p - 1) * 3 = 15.
-  const PipelineShape shape{PipelineKind::interleaved, 2, 2, 2};
+  const PipelineShape shape{PipelineSchedule::interleaved, 2, 2, 2};
   PipelineCosts costs = equal_stages(shape, 1 * ms, 1 * ms, 1 * ms);
   costs.messages = PipelineMessages::blocking;
   CHECK(step_ms(shape, costs) == Approx(15));
@@ -85,7 +85,7 @@ TEST_CASE("an interleaved pipeline that blocks exchanges once for each forward a
 }
 
 TEST_CASE("overlap in between hides messages only while passes alternate") {
-  const PipelineShape shape{PipelineKind::interleaved, 4, 16, 2};
+  const PipelineShape shape{PipelineSchedule::interleaved, 4, 16, 2};
   PipelineCosts costs = equal_stages(shape, 1 * ms, 1 * ms, 1 * ms);
   set_messages(costs, 2 * ms);
   const double overlapped = step_ms(shape, costs);
@@ -148,7 +148,7 @@ TEST_CASE("gradients synchronise after the passes, or bucket by bucket beside th
 
 TEST_CASE("a chunk's gradients travel while the other chunk still runs backward") {
   // 1 stage of 2 chunks, 1 micro-batch: F F D1 4 D0 6; chunk 1's gradients, 1.5, fit beside D0.
-  const PipelineShape shape{PipelineKind::interleaved, 1, 1, 2};
+  const PipelineShape shape{PipelineSchedule::interleaved, 1, 1, 2};
   PipelineCosts costs = equal_stages(shape, 1 * ms, 1 * ms, 1 * ms);
   costs.stages[0].chunks[1].gradient_sync = Seconds{1.5 * ms};
   costs.overlap_gradient_sync = true;
@@ -158,7 +158,7 @@ TEST_CASE("a chunk's gradients travel while the other chunk still runs backward"
 }
 
 TEST_CASE("a gather of parameters is hidden only by forwards of earlier chunks") {
-  const PipelineShape shape{PipelineKind::interleaved, 1, 1, 2};
+  const PipelineShape shape{PipelineSchedule::interleaved, 1, 1, 2};
   PipelineCosts costs = equal_stages(shape, 1 * ms, 1 * ms, 1 * ms);
   costs.stages[0].chunks[0].parameter_gather = Seconds{0.4 * ms};
   costs.stages[0].chunks[1].parameter_gather = Seconds{0.9 * ms};
@@ -173,7 +173,7 @@ TEST_CASE("first and last stage sum a tied embedding together, and nobody else w
   PipelineCosts costs = equal_stages(shape, 1 * ms, 1 * ms, 1 * ms);
   costs.embedding_sync = Seconds{0.7 * ms};
   // Stage 0 ends at 9 and can only then sum; the last stage has waited since 5.
-  const PipelineProgram pipeline = build_pipeline(pipeline_schedule(shape), costs);
+  const PipelineProgram pipeline = build_pipeline(order_passes(shape), costs);
   CHECK(tasks_of(pipeline, PipelineTask::embedding_sync) == 2);
   const PipelineTime time = pipeline_time(pipeline, run(pipeline.program));
   CHECK(time.step.value * 1e3 == Approx(9.7));
@@ -208,13 +208,13 @@ TEST_CASE("compute slows under messages through the engine's classes") {
 }
 
 TEST_CASE("a message as one task takes what it takes as two") {
-  const PipelineShape shape{PipelineKind::interleaved, 4, 8, 3};
+  const PipelineShape shape{PipelineSchedule::interleaved, 4, 8, 3};
   PipelineCosts costs = equal_stages(shape, 1 * ms, 1.3 * ms, 0.8 * ms);
   set_messages(costs, 0.37 * ms);
   costs.stages[1].chunks[2].forward = Seconds{1.6 * ms};
-  const PipelineProgram two = build_pipeline(pipeline_schedule(shape), costs);
+  const PipelineProgram two = build_pipeline(order_passes(shape), costs);
   costs.interference.send = costs.interference.receive = 0;
-  const PipelineProgram one = build_pipeline(pipeline_schedule(shape), costs);
+  const PipelineProgram one = build_pipeline(order_passes(shape), costs);
   const std::size_t sent = tasks_of(one, PipelineTask::send_gradients);
   CHECK(sent == tasks_of(two, PipelineTask::receive_gradients));
   CHECK(tasks_of(one, PipelineTask::receive_gradients) == 0);
@@ -226,7 +226,7 @@ TEST_CASE("a message as one task takes what it takes as two") {
 }
 
 TEST_CASE("the parts of every stage's time add up to the step") {
-  const PipelineShape shape{PipelineKind::interleaved, 4, 8, 2};
+  const PipelineShape shape{PipelineSchedule::interleaved, 4, 8, 2};
   PipelineCosts costs = equal_stages(shape, 1 * ms, 1.1 * ms, 0.9 * ms);
   set_messages(costs, 0.3 * ms);
   costs.stages[2].chunks[1].forward = Seconds{1.7 * ms};
@@ -258,10 +258,10 @@ TEST_CASE("the parts of every stage's time add up to the step") {
 
 TEST_CASE("messages are counted once for each hop of a micro-batch") {
   // 3 stages of 2 chunks: a micro-batch hops 5 times forward and 5 times back, 1 MB and 2 MB.
-  const PipelineShape shape{PipelineKind::interleaved, 3, 6, 2};
+  const PipelineShape shape{PipelineSchedule::interleaved, 3, 6, 2};
   PipelineCosts costs = equal_stages(shape, 1 * ms, 1 * ms, 1 * ms);
   set_messages(costs, 0.1 * ms);
-  const PipelineProgram pipeline = build_pipeline(pipeline_schedule(shape), costs);
+  const PipelineProgram pipeline = build_pipeline(order_passes(shape), costs);
   CHECK(tasks_of(pipeline, PipelineTask::send_activations) == 6 * 5);
   CHECK(tasks_of(pipeline, PipelineTask::send_gradients) == 6 * 5);
   CHECK(pipeline.message_bytes == Approx(6 * 5 * 3e6));
@@ -270,7 +270,7 @@ TEST_CASE("messages are counted once for each hop of a micro-batch") {
 TEST_CASE("costs that do not fit the schedule are our own error") {
   const PipelineShape shape{one_each, 2, 2, 1};
   PipelineCosts costs = equal_stages(shape, 1 * ms, 1 * ms, 1 * ms);
-  const auto build = [&] { build_pipeline(pipeline_schedule(shape), costs); };
+  const auto build = [&] { build_pipeline(order_passes(shape), costs); };
   CHECK_NOTHROW(build());
   costs.stages[1].chunks[0].gradient_buckets = 0;
   CHECK_THROWS_AS(build(), std::logic_error);

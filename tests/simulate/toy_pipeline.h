@@ -28,7 +28,7 @@ inline void set_messages(PipelineCosts& costs, double seconds) {
 inline PipelineTime predicted(const PipelineShape& shape,
                               const PipelineCosts& costs,
                               const Machine& machine = {}) {
-  return predict_pipeline(pipeline_schedule(shape), costs, machine);
+  return predict_pipeline(order_passes(shape), costs, machine);
 }
 
 }  // namespace stepsight
