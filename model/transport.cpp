@@ -83,13 +83,33 @@ Transport finished(const Topology& t, TransportKind kind, std::vector<DirectedEd
   return out;
 }
 
-Transport choose(const Topology& t, const Adjacency& near, std::uint32_t from, std::uint32_t to) {
+// Whether NCCL takes peers' own way for a path between two of a group's cards.
+bool within_reach(const Topology& t, const std::vector<DirectedEdge>& path, std::uint32_t gpus) {
+  if (!t.peer_to_peer) return false;
+  // Two cards alone may go anywhere.
+  if (t.reach == PeerReach::anywhere || (t.reach == PeerReach::pcie_switch && gpus <= 2)) {
+    return true;
+  }
+  int processors = 0;  // host bridges and sockets on the way
+  for (const DirectedEdge e : path) {
+    const std::uint32_t head = e % 2 == 0 ? edge_of(t, e).b : edge_of(t, e).a;
+    const VertexKind kind = t.vertices[head].kind;
+    if (kind == VertexKind::host_bridge || kind == VertexKind::socket) ++processors;
+  }
+  return processors <= (t.reach == PeerReach::host_bridge ? 1 : 0);
+}
+
+Transport choose(const Topology& t,
+                 const Adjacency& near,
+                 std::uint32_t from,
+                 std::uint32_t to,
+                 std::uint32_t gpus) {
   if (auto path = shortest_path(t, near, from, to, TransportKind::nvlink); !path.empty()) {
     return finished(t, TransportKind::nvlink, std::move(path));
   }
   auto path = shortest_path(t, near, from, to, TransportKind::pcie_peer);
   if (path.empty()) throw std::logic_error("two GPUs of a machine are not connected");
-  if (t.peer_to_peer) return finished(t, TransportKind::pcie_peer, std::move(path));
+  if (within_reach(t, path, gpus)) return finished(t, TransportKind::pcie_peer, std::move(path));
   // Through host memory the same wires are crossed, and both GPUs' staging on top.
   if (const auto out = staging_edge(t, near, from)) path.push_back(directed(t, *out, from));
   if (const auto in = staging_edge(t, near, to)) path.push_back(directed(t, *in, to) ^ 1U);
@@ -288,7 +308,7 @@ Transports::Transports(const Topology& topology, std::uint32_t gpus)
   const Adjacency near = neighbours(topology);
   for (std::uint32_t a = 0; a < gpus; ++a) {
     for (std::uint32_t b = 0; b < gpus; ++b) {
-      if (a != b) table_[a * gpus + b] = choose(topology, near, a, b);
+      if (a != b) table_[a * gpus + b] = choose(topology, near, a, b, gpus);
     }
   }
 }

@@ -144,3 +144,20 @@ TEST_CASE("staged copies cost a card its slot once, not once a ring") {
   const double one_pair = ring("pcie4-x16-nop2p", 2);
   CHECK(two_rings == Approx(one_pair));
 }
+
+TEST_CASE("peers reach each other as far as NCCL lets them") {
+  const auto way = [](const char* name, std::int64_t gpus, std::uint32_t to) {
+    return Transports(machine(name, gpus), static_cast<std::uint32_t>(gpus)).between(0, to).kind;
+  };
+  // Eight cards: two switches to each of two sockets, one host bridge a socket.
+  CHECK(way("pcie4-x16-p2p-switch", 8, 7) == TransportKind::pcie_peer);
+  CHECK(way("pcie4-x16-p2p-phb-switch", 8, 7) == TransportKind::host_memory);
+  CHECK(way("pcie4-x16-p2p-phb-switch", 8, 3) == TransportKind::pcie_peer);
+  CHECK(way("pcie4-x16-p2p-pxb-switch", 8, 3) == TransportKind::pcie_peer);
+  // Without switches four cards meet at the host bridge.
+  CHECK(way("pcie4-x16-p2p-phb", 4, 3) == TransportKind::pcie_peer);
+  CHECK(way("pcie4-x16-p2p-pxb", 4, 3) == TransportKind::host_memory);
+  // Two alone go anywhere.
+  CHECK(way("pcie4-x16-p2p-pxb", 2, 1) == TransportKind::pcie_peer);
+  CHECK(way("pcie4-x16-nop2p", 2, 1) == TransportKind::host_memory);
+}
