@@ -152,12 +152,20 @@ class Flows {
   std::vector<LinkId> links_;
 };
 
-// Sum of the two rings' rates: each ring is as fast as its slowest flow.
+// Sum of the rings' rates: each ring is as fast as its slowest flow.
 double shared_rate(const Transports& transports, std::span<const std::uint32_t> order) {
   Flows flows(transports);
   const std::size_t n = order.size();
   for (std::size_t i = 0; i < n; ++i) flows.add(order[i], order[(i + 1) % n]);
-  if (n > 2) {  // two GPUs make one ring whichever way round
+  bool staged = false;
+  for (std::size_t i = 0; i < n; ++i) {
+    staged = staged ||
+             transports.between(order[i], order[(i + 1) % n]).kind == TransportKind::host_memory;
+  }
+  // Two GPUs make one ring whichever way round. Through host memory all channels go the same way
+  // round (NCCL repeats its one ring): where only some of the ring is staged, the other direction
+  // of those cards' buffers stays unused.
+  if (n > 2 && !staged) {
     for (std::size_t i = 0; i < n; ++i) flows.add(order[(i + 1) % n], order[i]);
   }
   const std::vector<double> share = flows.shares();
