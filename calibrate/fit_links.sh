@@ -48,10 +48,10 @@ link nvlink4-alltoall 'GH200 nodes of four, every pair joined' \
     ext_sailor_gh-96_4gpu_all_reduce ext_sailor_gh-96_4gpu_all_gather \
     ext_sailor_gh-96_4gpu_reduce_scatter ext_sailor_gh-96_4gpu_alltoall
 link l40s-pcie4 'L40S server, PCIe 4.0' \
-  pcie4-x16-p2p 8 \
+  pcie4-x16-p2p-pxb 8 \
     l40s_nccl_2.27.3_2gpu l40s_nccl_2.27.3_8gpu
 link rtx-pro-6000-pcie5 'RTX PRO 6000 Blackwell server, PCIe 5.0 x16' \
-  pcie5-x16-p2p 8 \
+  pcie5-x16-p2p-pxb 8 \
     rtx_pro_6000_server_nccl_2.29.2_2gpu rtx_pro_6000_server_nccl_2.29.2_4gpu \
     rtx_pro_6000_server_nccl_2.29.2_8gpu
 link rtx4090-nop2p-server 'RTX 4090 in a two-socket server, no P2P, in containers' \

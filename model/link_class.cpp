@@ -61,7 +61,8 @@ class Numbered {
 };
 
 void join_sockets(const LinkClass& link, Topology& t, const Numbered& sockets) {
-  double rate = socket_edge_GBps(link.pcie_generation, link.peer_to_peer);
+  const bool peers_cross = link.peer_to_peer && link.reach == PeerReach::anywhere;
+  double rate = socket_edge_GBps(link.pcie_generation, peers_cross);
   if (sockets.made().size() > 2) rate *= numa_over_socket;
   for (std::size_t a = 0; a < sockets.made().size(); ++a) {
     for (std::size_t b = a + 1; b < sockets.made().size(); ++b) {
@@ -306,6 +307,7 @@ Topology build_machine(const LinkClass& link,
   Topology t;
   t.gpus = static_cast<std::uint32_t>(slots.size());
   t.peer_to_peer = link.peer_to_peer;
+  t.reach = link.reach;
   for (std::uint32_t g = 0; g < t.gpus; ++g) add_vertex(t, VertexKind::gpu);
   add_pcie(link, slots, t);
   t.nvlink_generation = link.nvlink_generation;

@@ -9,6 +9,9 @@
 //   nv2..nv18             NVLinks of a pair
 //   pcie2..6, x1..x16     generation and lanes of each GPU's slot
 //   p2p, nop2p            whether peers reach each other (nop2p: through host memory)
+//   pxb, phb              how far NCCL lets them: behind PCIe switches only (today's default for more
+//                         than two cards), or under one host bridge (Intel hosts before that);
+//                         without the word anywhere. The others go through host memory
 //   1s, 2s                cards on one socket or spread over two (else two above four cards)
 //   switch                the cards sit behind PCIe switches, four to an uplink
 //   KxRG-NET              K adapters of R Gb/s a machine; NET is ib, roce, efa, tcp, opa, slingshot
@@ -43,6 +46,7 @@ struct LinkClass {
   int pcie_generation = 4;
   int pcie_lanes = 16;
   bool peer_to_peer = true;
+  PeerReach reach = PeerReach::anywhere;
   int sockets = 0;  // 0 = as many as the number of cards suggests
   bool pcie_switches = false;
   Fabric fabric;

@@ -43,7 +43,7 @@ bool read_machine_word(std::string_view word, LinkClass& link) {
     std::string_view word;
     void (*set)(LinkClass&);
   };
-  static constexpr std::array<Word, 13> words{{
+  static constexpr std::array<Word, 15> words{{
       {"nvlink", [](LinkClass& l) { l.nvlink_generation = 3; }},
       {"nvswitch", [](LinkClass& l) { l.nvlink_shape = NvlinkShape::nvswitch; }},
       {"mesh", [](LinkClass& l) { l.nvlink_shape = NvlinkShape::mesh; }},
@@ -53,6 +53,8 @@ bool read_machine_word(std::string_view word, LinkClass& link) {
       {"pcie", [](LinkClass&) {}},
       {"p2p", [](LinkClass& l) { l.peer_to_peer = true; }},
       {"nop2p", [](LinkClass& l) { l.peer_to_peer = false; }},
+      {"pxb", [](LinkClass& l) { l.reach = PeerReach::pcie_switch; }},
+      {"phb", [](LinkClass& l) { l.reach = PeerReach::host_bridge; }},
       {"1s", [](LinkClass& l) { l.sockets = 1; }},
       {"2s", [](LinkClass& l) { l.sockets = 2; }},
       {"switch", [](LinkClass& l) { l.pcie_switches = true; }},

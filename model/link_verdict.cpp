@@ -82,6 +82,13 @@ std::vector<Fault> pcie_faults(const LinkClass& healthy) {
         "on, NCCL_P2P_DISABLE, or a container without it",
         [](LinkClass& l) { l.peer_to_peer = false; });
   }
+  if (healthy.peer_to_peer && healthy.reach == PeerReach::anywhere) {
+    add_fault(out,
+              healthy,
+              "as with P2P behind PCIe switches only, NCCL's default for more than two cards: "
+              "NCCL_P2P_LEVEL=SYS, where the machine bears it",
+              [](LinkClass& l) { l.reach = PeerReach::pcie_switch; });
+  }
   for (const int lanes : {8, 4, 1}) {
     if (lanes >= healthy.pcie_lanes) continue;
     add_fault(out,

@@ -29,9 +29,9 @@ inline constexpr std::array<double, 6> nvls_share{0, 0, 0, 0, 0.71, 0.52};
 // P2P means 4 to 5 GB/s on PCIe 3, 2 to 13 on PCIe 4, about 30 on PCIe 5.
 inline constexpr std::array<double, 7> staging_GBps{0, 8, 8, 12.5, 19, 150, 150};
 // Between sockets: for staged copies (0.7 to 3 GB/s in servers of eight before PCIe 5), and for
-// PCIe peers.
+// PCIe peers (6.0 to 6.2 in two-socket servers with PCIe 3).
 inline constexpr std::array<double, 7> socket_staged_GBps{0, 1.9, 1.9, 1.9, 1.9, 30, 30};
-inline constexpr std::array<double, 7> socket_GBps{0, 2.5, 2.5, 2.5, 14, 27, 27};
+inline constexpr std::array<double, 7> socket_GBps{0, 3.1, 3.1, 6.2, 14, 27, 27};
 
 // Parts of the latency in us. The base and the hop over NVLink and PCIe are NCCL's own values for
 // its LL protocol on a ring (graph/tuning.cc: 6.6, 0.6, 1.0), the hop raised to what A100 and B200

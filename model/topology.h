@@ -43,12 +43,19 @@ struct Edge {
   std::int32_t lanes = 1;  // NVLinks of a direct connection; 1 otherwise
 };
 
+// How far apart two cards may sit for NCCL to let them reach each other's memory over PCIe (its
+// NCCL_P2P_LEVEL; defaults in graph/paths.cc, ncclTopoCheckP2p): anywhere, as on AMD hosts before
+// NCCL 2.17 or so; under one host bridge, as on Intel hosts of that time; or behind PCIe switches
+// only, as today, with more than two cards.
+enum class PeerReach : std::uint8_t { anywhere, host_bridge, pcie_switch };
+
 // GPUs are the first `gpus` vertices, in the order of their numbers.
 struct Topology {
   std::uint32_t gpus = 0;
-  bool peer_to_peer = true;     // PCIe peers may reach each other's memory
-  int nvlink_generation = 0;    // 0 without NVLink
-  bool in_switch_sums = false;  // NVSwitch of the third generation on: NVLS
+  bool peer_to_peer = true;               // PCIe peers may reach each other's memory
+  PeerReach reach = PeerReach::anywhere;  // those that NCCL lets do so
+  int nvlink_generation = 0;              // 0 without NVLink
+  bool in_switch_sums = false;            // NVSwitch of the third generation on: NVLS
   // The graph's leaves serve so many machines; the next machines have such leaves of their own, and
   // spines are common to all. 0: all machines are under the leaves.
   std::int64_t machines_per_leaf = 0;

@@ -83,13 +83,33 @@ Transport finished(const Topology& t, TransportKind kind, std::vector<DirectedEd
   return out;
 }
 
-Transport choose(const Topology& t, const Adjacency& near, std::uint32_t from, std::uint32_t to) {
+// Whether NCCL takes peers' own way for a path between two of a group's cards.
+bool within_reach(const Topology& t, const std::vector<DirectedEdge>& path, std::uint32_t gpus) {
+  if (!t.peer_to_peer) return false;
+  // Two cards alone may go anywhere.
+  if (t.reach == PeerReach::anywhere || (t.reach == PeerReach::pcie_switch && gpus <= 2)) {
+    return true;
+  }
+  int processors = 0;  // host bridges and sockets on the way
+  for (const DirectedEdge e : path) {
+    const std::uint32_t head = e % 2 == 0 ? edge_of(t, e).b : edge_of(t, e).a;
+    const VertexKind kind = t.vertices[head].kind;
+    if (kind == VertexKind::host_bridge || kind == VertexKind::socket) ++processors;
+  }
+  return processors <= (t.reach == PeerReach::host_bridge ? 1 : 0);
+}
+
+Transport choose(const Topology& t,
+                 const Adjacency& near,
+                 std::uint32_t from,
+                 std::uint32_t to,
+                 std::uint32_t gpus) {
   if (auto path = shortest_path(t, near, from, to, TransportKind::nvlink); !path.empty()) {
     return finished(t, TransportKind::nvlink, std::move(path));
   }
   auto path = shortest_path(t, near, from, to, TransportKind::pcie_peer);
   if (path.empty()) throw std::logic_error("two GPUs of a machine are not connected");
-  if (t.peer_to_peer) return finished(t, TransportKind::pcie_peer, std::move(path));
+  if (within_reach(t, path, gpus)) return finished(t, TransportKind::pcie_peer, std::move(path));
   // Through host memory the same wires are crossed, and both GPUs' staging on top.
   if (const auto out = staging_edge(t, near, from)) path.push_back(directed(t, *out, from));
   if (const auto in = staging_edge(t, near, to)) path.push_back(directed(t, *in, to) ^ 1U);
@@ -132,12 +152,20 @@ class Flows {
   std::vector<LinkId> links_;
 };
 
-// Sum of the two rings' rates: each ring is as fast as its slowest flow.
+// Sum of the rings' rates: each ring is as fast as its slowest flow.
 double shared_rate(const Transports& transports, std::span<const std::uint32_t> order) {
   Flows flows(transports);
   const std::size_t n = order.size();
   for (std::size_t i = 0; i < n; ++i) flows.add(order[i], order[(i + 1) % n]);
-  if (n > 2) {  // two GPUs make one ring whichever way round
+  bool staged = false;
+  for (std::size_t i = 0; i < n; ++i) {
+    staged = staged ||
+             transports.between(order[i], order[(i + 1) % n]).kind == TransportKind::host_memory;
+  }
+  // Two GPUs make one ring whichever way round. Through host memory all channels go the same way
+  // round (NCCL repeats its one ring): where only some of the ring is staged, the other direction
+  // of those cards' buffers stays unused.
+  if (n > 2 && !staged) {
     for (std::size_t i = 0; i < n; ++i) flows.add(order[(i + 1) % n], order[i]);
   }
   const std::vector<double> share = flows.shares();
@@ -258,6 +286,14 @@ class RingPacking {
   std::vector<std::uint32_t> best_order_;
 };
 
+double total_latency(const Transports& transports, std::span<const std::uint32_t> order) {
+  double sum = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    sum += transports.between(order[i], order[(i + 1) % order.size()]).latency_us;
+  }
+  return sum;
+}
+
 // From GPU 0 always to the GPU with the fastest transport that is not yet in the ring.
 std::vector<std::uint32_t> nearest_order(const Transports& transports) {
   const std::uint32_t n = transports.gpus();
@@ -288,7 +324,7 @@ Transports::Transports(const Topology& topology, std::uint32_t gpus)
   const Adjacency near = neighbours(topology);
   for (std::uint32_t a = 0; a < gpus; ++a) {
     for (std::uint32_t b = 0; b < gpus; ++b) {
-      if (a != b) table_[a * gpus + b] = choose(topology, near, a, b);
+      if (a != b) table_[a * gpus + b] = choose(topology, near, a, b, gpus);
     }
   }
 }
@@ -324,7 +360,12 @@ RingRate best_rings(const Topology& topology, std::uint32_t gpus) {
   RingRate best = ring_rate(transports, order);
   if (gpus > 2) {
     RingRate near = ring_rate(transports, nearest_order(transports));
-    if (near.GBps > best.GBps) best = std::move(near);
+    // Of two as fast the one with the shorter ways: it leaves more of the machine free.
+    const bool tie = near.GBps >= best.GBps * (1 - 1e-9);
+    if (near.GBps > best.GBps * (1 + 1e-9) ||
+        (tie && total_latency(transports, near.order) < total_latency(transports, best.order))) {
+      best = std::move(near);
+    }
   }
   RingPacking packing(topology, gpus);
   const double packed = packing.rate();

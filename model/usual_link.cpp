@@ -3,31 +3,59 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 
 namespace stepsight {
 
 namespace {
 
+// P2P over PCIe: by the card and its driver; and how far NCCL let it reach on the hosts and in the
+// versions of the card's time (model/topology.h): Intel hosts with PCIe 3, AMD's with Ampere, and
+// behind switches only since.
+enum class Peers : std::uint8_t { none, bridge, any, switch_only };
+
 struct CardWires {
   std::string_view prefix;  // of the profile's name
   int nvlink;               // generation; 0 without
   int pcie;
-  bool peer_to_peer;        // over PCIe
+  Peers peers;
 };
 
 // The first row whose prefix fits; NVIDIA's data sheets and driver notes.
 constexpr std::array<CardWires, 31> cards{{
-    {"p100", 1, 3, true},         {"gtx-10", 0, 3, true},       {"t4", 0, 3, true},
-    {"v100", 2, 3, true},         {"titan-rtx", 2, 3, false},   {"rtx-20", 2, 3, false},
-    {"quadro-rtx", 2, 3, true},   {"a100", 3, 4, true},         {"a800", 3, 4, true},
-    {"a30", 3, 4, true},          {"a40", 3, 4, true},          {"a10", 0, 4, true},
-    {"rtx-a4000", 0, 4, true},    {"rtx-a", 3, 4, true},        {"rtx-3090", 3, 4, false},
-    {"rtx-30", 0, 4, false},      {"rtx-40", 0, 4, false},      {"rtx-5880", 0, 4, true},
-    {"rtx-6000-ada", 0, 4, true}, {"rtx-50", 0, 5, false},      {"rtx-pro", 0, 5, true},
-    {"l4", 0, 4, true},           {"h100", 4, 5, true},         {"h200", 4, 5, true},
-    {"h800", 4, 5, true},         {"h20", 4, 5, true},          {"gh200", 4, 5, true},
-    {"b200", 5, 5, true},         {"b300", 5, 5, true},         {"gb", 5, 5, true},
-    {"", 0, 4, true},
+    // clang-format off
+    {"p100", 1, 3, Peers::bridge},
+    {"gtx-10", 0, 3, Peers::bridge},
+    {"t4", 0, 3, Peers::bridge},
+    {"v100", 2, 3, Peers::bridge},
+    {"titan-rtx", 2, 3, Peers::none},
+    {"rtx-20", 2, 3, Peers::none},
+    {"quadro-rtx", 2, 3, Peers::bridge},
+    {"a100", 3, 4, Peers::any},
+    {"a800", 3, 4, Peers::any},
+    {"a30", 3, 4, Peers::any},
+    {"a40", 3, 4, Peers::any},
+    {"a10", 0, 4, Peers::any},
+    {"rtx-a4000", 0, 4, Peers::any},
+    {"rtx-a", 3, 4, Peers::any},
+    {"rtx-3090", 3, 4, Peers::none},
+    {"rtx-30", 0, 4, Peers::none},
+    {"rtx-40", 0, 4, Peers::none},
+    {"rtx-5880", 0, 4, Peers::switch_only},
+    {"rtx-6000-ada", 0, 4, Peers::switch_only},
+    {"rtx-50", 0, 5, Peers::none},
+    {"rtx-pro", 0, 5, Peers::switch_only},
+    {"l4", 0, 4, Peers::switch_only},
+    {"h100", 4, 5, Peers::switch_only},
+    {"h200", 4, 5, Peers::switch_only},
+    {"h800", 4, 5, Peers::switch_only},
+    {"h20", 4, 5, Peers::switch_only},
+    {"gh200", 4, 5, Peers::switch_only},
+    {"b200", 5, 5, Peers::switch_only},
+    {"b300", 5, 5, Peers::switch_only},
+    {"gb", 5, 5, Peers::switch_only},
+    {"", 0, 4, Peers::switch_only},
+    // clang-format on
 }};
 
 const CardWires& wires_of(std::string_view card) {
@@ -38,7 +66,9 @@ const CardWires& wires_of(std::string_view card) {
 }
 
 std::string slot(const CardWires& wires) {
-  return "pcie" + std::to_string(wires.pcie) + "-x16-" + (wires.peer_to_peer ? "p2p" : "nop2p");
+  constexpr std::array<std::string_view, 4> words{"nop2p", "p2p-phb", "p2p", "p2p-pxb"};
+  return "pcie" + std::to_string(wires.pcie) + "-x16-" +
+         std::string(words[static_cast<std::size_t>(wires.peers)]);
 }
 
 }  // namespace

@@ -414,7 +414,8 @@ Figures socket_figures(const Wires& w, std::size_t sockets) {
     return {4 * pcie_edge_GBps(generation, 16), bridge_us};
   }
   const double numa = sockets > 2 ? numa_over_socket : 1;
-  return {socket_edge_GBps(generation, w.link.peer_to_peer) * numa, socket_us};
+  const bool peers_cross = w.link.peer_to_peer && w.link.reach == PeerReach::anywhere;
+  return {socket_edge_GBps(generation, peers_cross) * numa, socket_us};
 }
 
 Figures nvlink_figures(const Wires& w) {
@@ -439,6 +440,7 @@ class Builder {
   Builder(const TopologyTable& table, const LinkClass& link) : table_(table), link_(link) {
     t_.gpus = table.gpus;
     t_.peer_to_peer = link.peer_to_peer;
+    t_.reach = link.reach;
     t_.machines_per_leaf = table.machines_per_leaf;
     t_.packed = table.packed;
     for (std::uint32_t g = 0; g < table.gpus; ++g) vertex({VertexKind::gpu, g});

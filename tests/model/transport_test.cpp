@@ -144,3 +144,40 @@ TEST_CASE("staged copies cost a card its slot once, not once a ring") {
   const double one_pair = ring("pcie4-x16-nop2p", 2);
   CHECK(two_rings == Approx(one_pair));
 }
+
+TEST_CASE("peers reach each other as far as NCCL lets them") {
+  const auto way = [](const char* name, std::int64_t gpus, std::uint32_t to) {
+    return Transports(machine(name, gpus), static_cast<std::uint32_t>(gpus)).between(0, to).kind;
+  };
+  // Eight cards: two switches to each of two sockets, one host bridge a socket.
+  CHECK(way("pcie4-x16-p2p-switch", 8, 7) == TransportKind::pcie_peer);
+  CHECK(way("pcie4-x16-p2p-phb-switch", 8, 7) == TransportKind::host_memory);
+  CHECK(way("pcie4-x16-p2p-phb-switch", 8, 3) == TransportKind::pcie_peer);
+  CHECK(way("pcie4-x16-p2p-pxb-switch", 8, 3) == TransportKind::pcie_peer);
+  // Without switches four cards meet at the host bridge.
+  CHECK(way("pcie4-x16-p2p-phb", 4, 3) == TransportKind::pcie_peer);
+  CHECK(way("pcie4-x16-p2p-pxb", 4, 3) == TransportKind::host_memory);
+  // Two alone go anywhere.
+  CHECK(way("pcie4-x16-p2p-pxb", 2, 1) == TransportKind::pcie_peer);
+  CHECK(way("pcie4-x16-nop2p", 2, 1) == TransportKind::host_memory);
+}
+
+TEST_CASE("a ring that is staged in part goes one way round only") {
+  // Two NVLink pairs, slots of 10 GB/s, 5 GB/s through host memory. The ring 0-1-2-3 is staged from
+  // 1 to 2 and from 3 to 0: 5 GB/s. Peers could run a second ring the other way round.
+  Topology t;
+  t.gpus = 4;
+  for (int g = 0; g < 4; ++g) add_vertex(t, VertexKind::gpu);
+  add_edge(t, 0, 1, EdgeKind::nvlink, 50, 1, 4);
+  add_edge(t, 2, 3, EdgeKind::nvlink, 50, 1, 4);
+  const std::uint32_t hub = add_vertex(t, VertexKind::socket);
+  for (std::uint32_t g = 0; g < 4; ++g) {
+    add_edge(t, g, hub, EdgeKind::pcie, 10, 1);
+    const std::uint32_t buffer = add_vertex(t, VertexKind::staging);
+    add_edge(t, g, buffer, EdgeKind::staging, 5, 1);
+  }
+  CHECK(best_rings(t, 4).GBps == Approx(20));
+  t.peer_to_peer = false;
+  CHECK(best_rings(t, 4).GBps == Approx(5));
+  CHECK(best_rings(t, 4).order == std::vector<std::uint32_t>{0, 1, 2, 3});
+}

@@ -8,14 +8,15 @@ using namespace stepsight;
 TEST_CASE("cards are joined by what their generation has") {
   CHECK(usual_link("rtx-3090", "pcie", 0) == "pcie4-x16-nop2p");
   CHECK(usual_link("rtx-a6000", "pcie", 0) == "pcie4-x16-p2p");
-  CHECK(usual_link("quadro-rtx-8000", "nvlink-pairs", 0) == "nvlink2-bridge-pcie3-x16-p2p");
+  CHECK(usual_link("quadro-rtx-8000", "nvlink-pairs", 0) == "nvlink2-bridge-pcie3-x16-p2p-phb");
+  CHECK(usual_link("l40s", "pcie", 0) == "pcie4-x16-p2p-pxb");
   CHECK(usual_link("v100-sxm", "nvlink-mesh", 0) == "nvlink2-mesh");
   CHECK(usual_link("h100-sxm-500w", "nvlink-mesh", 0) == "nvlink4-nvswitch");
   CHECK(usual_link("b200-sxm", "nvswitch", 0) == "nvlink5-nvswitch");
   CHECK(usual_link("a100-sxm-80", "nvswitch", 1600) == "nvlink3-nvswitch+8x200G-ib");
   // A card without NVLink cannot hang on an NVSwitch.
   CHECK(usual_link("rtx-4090", "nvswitch", 0) == "pcie4-x16-nop2p");
-  CHECK(usual_link("a-new-card", "pcie", 0) == "pcie4-x16-p2p");
+  CHECK(usual_link("a-new-card", "pcie", 0) == "pcie4-x16-p2p-pxb");
   CHECK(usual_link("h200-sxm", "loopback:2", 0) == "loopback:2");
   CHECK(usual_link("h200-sxm", "", 0).empty());
 }

@@ -7,6 +7,7 @@
 #include "model/io/csv.h"
 #include "model/io/link_file.h"
 #include "model/io/measurement_files.h"
+#include "model/io/read_file.h"
 #include "tests/catch2.h"
 
 using namespace stepsight;
@@ -121,4 +122,143 @@ TEST_CASE("held-out sizes of measured links are predicted within a few percent")
   std::ranges::sort(medians);
   CHECK(medians[medians.size() / 2] < 0.02);
   CHECK(medians[medians.size() * 9 / 10] < 0.10);
+}
+
+namespace {
+
+// What the sweeps in calibrate/measurements/imported/nccl were measured on, by the start of their
+// names; the first row that fits. An empty class: the index does not say what decides (the
+// network's rate), the machine was throttled on purpose (NCCL_GRAPH_FILE), or it has other wires
+// (Intel).
+struct SweepClass {
+  std::string_view begins;
+  std::string_view link;
+  std::int64_t ranks_a_node = 0;  // 0: as the index has it
+};
+constexpr SweepClass sweep_classes[] = {
+    {"a100_sxm_", "nvlink3-nvswitch"},
+    {"ext_vtrain_a100_", "nvlink3-nvswitch"},
+    {"ext_sailor_a100-40_", "nvlink3-nvswitch"},
+    {"ext_a100_40gb_sxm_", "nvlink3-nvswitch"},
+    {"b200_", "nvlink5-nvswitch"},
+    {"b300_", "nvlink5-nvswitch"},
+    {"gb200_", "nvlink5-nvl72"},
+    {"gb300_", "nvlink5-nvl72"},
+    {"ext_gb200_72gpu", "nvlink5-nvl72", 72},
+    {"ext_gb200_", "nvlink5-nvl72+72x400G-ib", 72},
+    {"h100_sxm_", "nvlink4-nvswitch"},
+    {"h200_sxm_", "nvlink4-nvswitch"},
+    {"ext_h100_8gpu_", "nvlink4-nvswitch"},
+    {"ext_h100_16gpu_2node_ib_dgx", "nvlink4-nvswitch+8x400G-ib"},
+    {"ext_h100_16gpu_2node_oci_b", "nvlink4-nvswitch+16x200G-roce"},
+    {"ext_h100_16gpu_2node_p5_efa", "nvlink4-nvswitch+32x100G-efa"},
+    {"ext_h100_96gpu_12node", "nvlink4-nvswitch+8x400G-ib"},
+    {"ext_h100_16gpu_", ""},
+    {"ext_h200_128gpu", "nvlink4-nvswitch+16x200G-efa"},
+    {"ext_h200_2node_2gpu_1nic", "1x400G-roce"},
+    {"ext_h100_pcie_2gpu_nvlink_bridge", "nvlink4-bridge-pcie5"},
+    {"ext_gh200_2node", "1x200G-slingshot"},
+    {"ext_dgx_spark", "1x200G-roce"},
+    {"ext_v100_pcie_2node", ""},
+    {"ext_a100_40gb_16gpu_2node_oci", "nvlink3-nvswitch+16x100G-roce"},
+    {"ext_a100_80gb_16gpu_2node_p4de", "nvlink3-nvswitch+4x100G-efa"},
+    {"ext_a100_32gpu_4node_jz_opa", "nvlink3-alltoall+4x100G-opa"},
+    {"ext_v100_64gpu_16node_jz_opa", "nvlink2-alltoall+4x100G-opa"},
+    {"ext_32gpu_4node_stas", "nvlink3-nvswitch+4x200G-ib"},
+    {"ext_a100_40gb_pcie_4gpu", "pcie4-x16-p2p-2s"},
+    {"ext_a100_pcie_nvlink_2gpu_ncv4_graph", ""},
+    {"ext_a100_pcie_nvlink_2gpu", "nvlink3-bridge-nv12-pcie4"},
+    {"ext_a100_", "2x-nvlink3-pairs-nv12-pcie4"},
+    {"ext_deepbench_m40_16", ""},
+    {"ext_deepbench_m40_32", ""},
+    {"ext_deepbench_p100_16", ""},
+    {"ext_deepbench_titanx_16", ""},
+    {"ext_deepbench_titanx_32", ""},
+    {"ext_deepbench_titanx_pascal_16", ""},
+    {"ext_deepbench_titanx_pascal_32", ""},
+    {"ext_deepbench_1080ti_16", ""},
+    {"ext_deepbench_1080ti_32", ""},
+    {"ext_deepbench_1080ti_", "pcie3-x16-p2p-1s"},
+    {"ext_deepbench_titanx_pascal_", "pcie3-x16-p2p-1s"},
+    {"ext_deepbench_", "pcie3-x16-p2p-2s"},
+    {"ext_sailor_rtx-2080_", "pcie3-x16-nop2p-1s"},
+    {"ext_sailor_titan-rtx_", "pcie3-x16-nop2p-1s"},
+    {"ext_sailor_rtx-3090_", "nvlink3-bridge-pcie4-nop2p"},
+    {"ext_sailor_v100-16_2gpu", "nvlink2-bridge-nv3"},
+    {"ext_sailor_v100-16_4gpu", "nvlink2-mesh"},
+    {"ext_v100_32gb_4gpu_jz", "nvlink2-alltoall"},
+    {"ext_sailor_gh-96_", "nvlink4-alltoall"},
+    {"ext_vtrain_v100_", "nvlink2-mesh"},
+    {"ext_v100_sxm2_8gpu", "nvlink2-mesh"},
+    {"ext_rtx2080ti_2gpu_nvlink", "nvlink2-bridge-pcie3-nop2p"},
+    {"ext_rtx4090_2gpu_nop2p_a", "pcie4-x16-nop2p"},
+    {"ext_rtx4090_2gpu_nop2p_b", "pcie4-x16-nop2p-2s"},
+    {"ext_rtx4090_4gpu_nop2p", "pcie4-x16-nop2p-2s"},
+    {"ext_rtx4090_", "pcie4-x16-p2p-1s"},
+    {"l40s_", "pcie4-x16-p2p-pxb"},
+    {"rtx_pro_6000_", "pcie5-x16-p2p-pxb"},
+    {"b60_", ""},
+};
+
+const SweepClass& class_of_sweep(std::string_view file) {
+  for (const SweepClass& row : sweep_classes) {
+    if (file.starts_with(row.begins)) return row;
+  }
+  FAIL("no class for " << file);
+  return sweep_classes[0];
+}
+
+}  // namespace
+
+TEST_CASE("class values are held against every public sweep whose machine is known") {
+  const std::string folder = STEPSIGHT_SOURCE_DIR "/calibrate/measurements/imported/nccl/";
+  const std::string index = read_file(folder + "INDEX.csv", megabyte, "an index");
+  CsvTable table("INDEX.csv", index);
+  const std::size_t file = table.column("file");
+  const std::size_t nodes = table.column("nodes");
+  std::map<std::string, Share> shares;  // by kind of machine and of timing
+  int sweeps = 0;
+  while (table.next()) {
+    const std::string name(table.text(file));
+    const std::int64_t machines = table.integer(nodes, 1, 100000);
+    const SweepClass& row = class_of_sweep(name);
+    if (row.link.empty()) continue;
+    ++sweeps;
+    INFO(name << " " << row.link);
+    const auto link = parse_link_class(row.link);
+    REQUIRE(link);
+    Measurements m;
+    read_measurements(folder + name, m);
+    Share own;
+    const bool torch = name.starts_with("ext_sailor_");
+    for (const CollectivePoint& p : m.collectives) {
+      if (p.bytes < from_bytes) continue;
+      const std::int64_t n = row.ranks_a_node > 0 ? p.ranks / row.ranks_a_node : machines;
+      const CollectiveGroup group{p.kind, p.ranks, n};
+      const double ratio =
+          collective_formula(p.kind, p.ranks, p.bytes, class_parameters(*link, group)).value * 1e6 /
+          p.time_us;
+      own.add(ratio);
+      const std::string kind = n > 1                          ? "machines"
+                               : row.link.starts_with("pcie") ? "PCIe"
+                                                              : "NVLink";
+      shares[kind + (torch ? ", timed from the host" : "")].add(ratio);
+    }
+    UNSCOPED_INFO(name << " " << own.within << " of " << own.all);
+  }
+  Share all;
+  for (const auto& [kind, share] : shares) {
+    UNSCOPED_INFO(kind << ": " << share.within << " of " << share.all);
+    all.within += share.within;
+    all.all += share.all;
+  }
+  INFO("all: " << all.within << " of " << all.all << " points of " << sweeps << " sweeps");
+  CHECK(sweeps == 159);
+  // What scenarios/README.md states.
+  CHECK(shares.at("NVLink").value() > 0.95);
+  CHECK(shares.at("PCIe").value() > 0.78);
+  CHECK(shares.at("PCIe, timed from the host").value() > 0.95);
+  CHECK(shares.at("machines").value() > 0.8);
+  CHECK(shares.at("NVLink, timed from the host").value() > 0.5);
+  CHECK(all.value() > 0.8);
 }
