@@ -182,7 +182,9 @@ TEST_CASE("the first pipeline stage of 1F1B keeps as many micro-batches as there
   CHECK(m.stage == 0);
   CHECK(m.activations == 2 * less.activations);
   s.parallel.schedule = PipelineSchedule::gpipe;
-  CHECK(memory(s).activations == Approx(4 * m.activations));
+  // All keep all sixteen then, and the last has the head's beside its blocks'.
+  CHECK(memory(s).stage == 3);
+  CHECK(memory(s).activations > 4 * m.activations);
 }
 
 TEST_CASE("more memory never makes a plan unfit, and never a smaller largest batch") {
