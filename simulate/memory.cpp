@@ -166,7 +166,9 @@ LivenessRules Card::rules() const {
   r.gradients_stay = !accumulates_ || shards_gradients(strategy_);
   const double stream = r.mixed ? 4 : width_.compute;
   r.tensor_ranks = static_cast<double>(scenario_.parallel.tensor);
-  const double rows = work_.tokens / (scenario_.parallel.sequence ? r.tensor_ranks : 1);
+  const Parallel& p = scenario_.parallel;
+  const double rows =
+      work_.tokens / static_cast<double>(p.context) / (p.sequence ? r.tensor_ranks : 1);
   r.boundary_bytes = rows * static_cast<double>(scenario_.model.hidden) * stream;
   return r;
 }

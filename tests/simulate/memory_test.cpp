@@ -32,13 +32,16 @@ Memory memory(const Scenario& s, double card_bytes = 80e9) {
 }
 
 // A GPT-2 block as papers count it: dropout behind attention and feed-forward layer, scores in memory.
-StageLiveness paper_block(Recompute recompute) {
-  Scenario s = scenario_of("gpt2-774m", 1, 4, 1024);
+StageLiveness paper_block(Recompute recompute, std::int64_t tensor = 1, bool sequence = false) {
+  Scenario s = scenario_of("gpt2-774m", tensor, 4, 1024);
+  s.parallel.tensor = tensor;
+  s.parallel.sequence = sequence;
   s.model.dropout = 0.1;
   s.training.flash_attention = false;
   s.training.recompute = recompute;
   LivenessRules rules;
   rules.dropout = true;
+  rules.tensor_ranks = static_cast<double>(tensor);
   rules.recompute = recompute;
   rules.gradient_bytes = 2;
   rules.boundary_bytes = 4.0 * 1024 * 1280 * 2;
@@ -53,6 +56,28 @@ constexpr double norm_statistics = 2 * 8 * 1024.0 * 4;
 TEST_CASE("a block keeps s b h (34 + 5 a s / h) bytes (Korthikanti et al. 2022, equation 1)") {
   const double scores = 5 * 20 * 1024.0 * 1024 * 4;
   CHECK(paper_block(Recompute::none).saved == 34 * sbh + scores + norm_statistics);
+}
+
+TEST_CASE("over t tensor-parallel ranks it keeps s b h (10 + 24 / t + 5 a s / h t) (equation 2)") {
+  const double scores = 5 * 20 * 1024.0 * 1024 * 4;
+  const StageLiveness four = paper_block(Recompute::none, 4);
+  CHECK(four.saved == 10 * sbh + 24 * sbh / 4 + scores / 4 + norm_statistics);
+}
+
+TEST_CASE("with sequence parallelism all of it is shared out (equation 4)") {
+  const StageLiveness whole = paper_block(Recompute::none);
+  const StageLiveness four = paper_block(Recompute::none, 4, true);
+  CHECK(four.saved == whole.saved / 4);
+}
+
+TEST_CASE("a rank of context parallelism keeps its share of the sequence") {
+  Scenario s = scenario_of("llama3.2-1b", 1, 1, 8192);
+  const double whole = walk_stage(step_work(s).block, {}).saved;
+  s.cluster.gpus = s.parallel.context = 4;
+  for (const ContextMode mode : {ContextMode::ring, ContextMode::all_gather}) {
+    s.parallel.context_mode = mode;
+    CHECK(walk_stage(step_work(s).block, {}).saved == Approx(whole / 4));
+  }
 }
 
 TEST_CASE("selective recomputation keeps 34 s b h bytes, full recomputation 2 s b h") {
