@@ -64,7 +64,9 @@ void predict_row(const MeasuredRun& run, Profiles& profiles, Links& links, Valid
                            {"table", run.source_table}},
                           run.step_time_s,
                           p.step.value,
-                          p.host_bound});
+                          p.host_bound,
+                          run.peak_memory.value_or(0),
+                          p.memory.peak});
   } catch (const UserError&) {
     ++out.refused["link " + scenario.cluster.link + " not measured for this group"];
   }

@@ -18,15 +18,32 @@ Json json_of(const ScalingPoint& p) {
 }
 
 Json json_of(const Memory& m) {
-  return {{"parameters_bytes", m.parameters},
-          {"gradients_bytes", m.gradients},
-          {"optimizer_bytes", m.optimizer},
-          {"activations_bytes", m.activations},
-          {"buckets_bytes", m.buckets},
-          {"reserve_bytes", m.reserve},
-          {"peak_bytes", m.peak},
-          {"fits", m.fits},
-          {"largest_batch", m.largest_batch}};
+  Json out = {{"parameters_bytes", m.parameters},
+              {"gradients_bytes", m.gradients},
+              {"optimizer_bytes", m.optimizer},
+              {"activations_bytes", m.activations},
+              {"buckets_bytes", m.buckets},
+              {"peak_bytes", m.peak},
+              {"reserve_bytes", m.reserve},
+              {"needed_bytes", m.needed},
+              {"peak_at", memory_moment_names[static_cast<std::size_t>(m.moment)]},
+              {"peak_stage", m.stage},
+              {"fits", m.fits},
+              {"largest_batch", m.largest_batch},
+              {"largest_part", largest_part(m.at_peak).name}};
+  for (const MemoryPart& part : memory_parts) {
+    out["at_peak"][std::string(part.name) + "_bytes"] = m.at_peak.*part.bytes;
+  }
+  out["remedies"] = Json::array();
+  for (const Remedy& r : m.remedies) {
+    Json remedy = {{"remedy", remedy_names[static_cast<std::size_t>(r.kind)]},
+                   {"needed_bytes", r.needed},
+                   {"fits", r.fits}};
+    if (r.kind == RemedyKind::smaller_batch) remedy["batch"] = r.value;
+    if (r.kind == RemedyKind::shard || r.kind == RemedyKind::more_gpus) remedy["gpus"] = r.value;
+    out["remedies"].push_back(std::move(remedy));
+  }
+  return out;
 }
 
 // A number or a truth value where the text is one, so that 4 does not become "4".
@@ -151,7 +168,7 @@ std::string predict_csv(const PredictReport& report) {
                        r.mfu,
                        r.exposed_s,
                        r.communication_s,
-                       r.memory.peak,
+                       r.memory.needed,
                        r.memory.fits ? "yes" : "no",
                        bound_by(r));
   }

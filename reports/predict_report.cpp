@@ -106,7 +106,7 @@ std::vector<std::string> figures(const StudyPoint& p, const Columns& columns) {
   if (columns.exposed) {
     out.push_back(r.message_bytes > 0 ? format_seconds(r.exposed_s) : "-");
   }
-  out.push_back(format_bytes(r.memory.peak) + (r.memory.fits ? "" : "!"));
+  out.push_back(format_bytes(r.memory.needed) + (r.memory.fits ? "" : "!"));
   return out;
 }
 

@@ -110,23 +110,57 @@ std::string pace(const Prediction& r) {
                      format_percent(r.gpu_busy_s / r.step.value, 0));
 }
 
-std::string memory(const Memory& m, const GpuProfile& gpu) {
+std::string moment_words(MemoryMoment moment) {
+  constexpr std::array<const char*, 5> words{"in forward",
+                                             "when the loss is computed",
+                                             "as backward begins",
+                                             "as backward ends",
+                                             "in the optimizer's update"};
+  return words[static_cast<std::size_t>(moment)];
+}
+
+std::string remedy_words(const Remedy& r) {
+  const std::string fits = r.fits ? " fits" : " still does not fit";
+  const std::string needs = fmt::format(" ({}){}", format_bytes(r.needed), fits);
+  switch (r.kind) {
+    case RemedyKind::smaller_batch: return fmt::format("a batch of {}{}", r.value, needs);
+    case RemedyKind::recompute: return "full recomputation" + needs;
+    case RemedyKind::shard: return fmt::format("FSDP over the same {} GPUs{}", r.value, needs);
+    case RemedyKind::more_gpus: return fmt::format("FSDP over {} GPUs{}", r.value, needs);
+  }
+  return "";
+}
+
+std::string memory(const Memory& m, const Scenario& scenario, const GpuProfile& gpu) {
   std::string verdict = "not even a batch of 1 fits";
   if (m.largest_batch > 0) verdict = fmt::format("batches up to {} fit", m.largest_batch);
-  std::string out = fmt::format(
-      "{} {} of the card's {} at the peak; {}. Parameters {}, gradients {}, "
-      "optimizer {}, activations {}, ",
-      m.fits ? "Memory:" : "DOES NOT FIT:",
-      format_bytes(m.peak),
-      format_bytes(gpu.memory_bytes),
-      verdict,
-      format_bytes(m.parameters),
-      format_bytes(m.gradients),
-      format_bytes(m.optimizer),
-      format_bytes(m.activations));
-  if (m.buckets > 0) out += fmt::format("buckets {}, ", format_bytes(m.buckets));
-  return out + fmt::format("context and reserve {}; they do not all live at once.",
+  std::string out = fmt::format("{} {} of the card's {}{}; {}. ",
+                                m.fits ? "Memory:" : "DOES NOT FIT:",
+                                format_bytes(m.needed),
+                                format_bytes(gpu.memory_bytes),
+                                scenario.parallel.pipeline > 1
+                                    ? fmt::format(" on pipeline stage {}", m.stage + 1)
+                                    : "",
+                                verdict);
+  out += fmt::format("Tensors take {} at most, {}: ", format_bytes(m.peak), moment_words(m.moment));
+  std::string_view separator = "";
+  for (const MemoryPart& part : memory_parts) {
+    if (m.at_peak.*part.bytes < 1e6) continue;
+    out += fmt::format("{}{} {}", separator, part.name, format_bytes(m.at_peak.*part.bytes));
+    separator = ", ";
+  }
+  return out + fmt::format(". Context, communicators and fragmentation take {}.",
                            format_bytes(m.reserve));
+}
+
+std::string remedies(const Memory& m) {
+  std::string out = fmt::format("Most of it is {}.", largest_part(m.at_peak).name);
+  std::string_view separator = " What helps: ";
+  for (const Remedy& r : m.remedies) {
+    out += std::string(separator) + remedy_words(r);
+    separator = "; ";
+  }
+  return m.remedies.empty() ? out : out + ".";
 }
 
 }  // namespace
@@ -169,7 +203,8 @@ std::string verdicts(const StudyPoint& point, const GpuProfile& gpu) {
                                 gpu.power_W,
                                 format_percent(r.clock, 0)));
   }
-  lines.push_back(memory(r.memory, gpu));
+  lines.push_back(memory(r.memory, point.scenario, gpu));
+  if (!r.memory.fits) lines.push_back(remedies(r.memory));
   if (point.padded_vocabulary && point.padded_vocabulary->value < 0.99 * r.step.value) {
     lines.push_back(
         fmt::format("Hint: rows of {} logits are not aligned. With the vocabulary padded to {} the "

@@ -27,12 +27,17 @@ nlohmann::ordered_json json_of(const ErrorSummary& s) {
 
 std::string row_table(const Validation& validation) {
   TextTable table;
+  const bool memory = validation.memory().n > 0;
   table.columns = {{"row", Align::left}, {"model", Align::left}, {"table", Align::left}, {"measured"},
                    {"predicted"}, {"error"}, {"bound by", Align::left}};
+  if (memory) table.columns.push_back({"memory"});
   for (const ValidationPoint& p : validation.points) {
     table.rows.push_back({p.id, p.groups.at("model"), p.groups.at("table"),
                           format_seconds(p.measured_s), format_seconds(p.predicted_s),
                           fmt::format("{:+.1f} %", 100 * p.error()), p.host_bound ? "host" : "GPU"});
+    if (!memory) continue;
+    table.rows.back().push_back(
+        p.measured_peak > 0 ? fmt::format("{:+.1f} %", 100 * p.memory_error()) : "-");
   }
   return table.text() + "\n";
 }
@@ -50,6 +55,8 @@ std::string validation_text(const Validation& validation, bool rows) {
   for (const ValidationPoint& p : validation.points) by_bound[p.host_bound ? 1 : 0].push_back(&p);
   table.rows.push_back(cells("bound by the GPU or the link", summarise(by_bound[0])));
   table.rows.push_back(cells("bound by the host", summarise(by_bound[1])));
+  const ErrorSummary memory = validation.memory();
+  if (memory.n > 0) table.rows.push_back(cells("peak memory", memory));
   for (const char* group : groups) {
     const auto parts = validation.by(group);
     if (parts.size() < 2) continue;
@@ -84,6 +91,7 @@ std::string validation_json(const Validation& validation) {
   out["p90_ape"] = all.p90_ape;
   out["worst_ape"] = all.worst_ape;
   out["bias"] = all.bias;
+  out["memory"] = json_of(validation.memory());
   for (const char* group : groups) {
     out["by"][group] = nlohmann::ordered_json::object();
     for (const auto& [value, summary] : validation.by(group)) {
@@ -97,6 +105,10 @@ std::string validation_json(const Validation& validation) {
                              {"predicted_s", p.predicted_s},
                              {"error", p.error()},
                              {"bound_by", p.host_bound ? "host" : "gpu"}});
+    if (p.measured_peak <= 0) continue;
+    out["points"].back()["measured_peak_bytes"] = p.measured_peak;
+    out["points"].back()["predicted_peak_bytes"] = p.predicted_peak;
+    out["points"].back()["memory_error"] = p.memory_error();
   }
   return out.dump(1) + "\n";
 }

@@ -8,22 +8,10 @@
 
 #include "model/profile.h"
 #include "model/scenario.h"
+#include "simulate/memory.h"
 #include "simulate/step_program.h"
 
 namespace stepsight {
-
-// Bytes on one GPU.
-struct Memory {
-  double parameters = 0;
-  double gradients = 0;
-  double optimizer = 0;
-  double activations = 0;  // what forward keeps for backward, the loss's tensors included
-  double buckets = 0;      // DDP's copies of the gradients
-  double reserve = 0;      // context, libraries' workspaces and fragmentation
-  double peak = 0;         // not the sum: gradients and activations do not all live at once
-  bool fits = true;
-  std::int64_t largest_batch = 0;  // sequences of a micro-step that fit; 0 when none does
-};
 
 // What the step would take without one cause after the other, in this fixed order; the parts add up
 // to the step. All in seconds.
@@ -59,12 +47,6 @@ Prediction predict(const Scenario& scenario, const GpuProfile& gpu);
 
 // The step's time alone: what `validate` and sweeps need.
 Seconds predict_step(const Scenario& scenario, const GpuProfile& gpu);
-
-// `synced`: gradients are copied into buckets.
-Memory memory_of(const StepWork& work,
-                 const Scenario& scenario,
-                 const GpuProfile& gpu,
-                 bool synced);
 
 // What a run says of the last, steady step: its length, its communication and how much of it is
 // exposed, and the GPU's busy time.

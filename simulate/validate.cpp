@@ -5,14 +5,16 @@
 
 namespace stepsight {
 
-ErrorSummary summarise(const std::vector<const ValidationPoint*>& points) {
+namespace {
+
+ErrorSummary summary_of(const std::vector<double>& errors) {
   ErrorSummary s;
-  s.n = points.size();
-  if (points.empty()) return s;
+  s.n = errors.size();
+  if (errors.empty()) return s;
   std::vector<double> absolute;
-  for (const ValidationPoint* p : points) {
-    absolute.push_back(std::abs(p->error()));
-    s.bias += p->error();
+  for (const double e : errors) {
+    absolute.push_back(std::abs(e));
+    s.bias += e;
   }
   std::ranges::sort(absolute);
   const auto n = static_cast<double>(s.n);
@@ -27,10 +29,34 @@ ErrorSummary summarise(const std::vector<const ValidationPoint*>& points) {
   return s;
 }
 
-ErrorSummary Validation::all() const {
+std::vector<const ValidationPoint*> pointers(const std::vector<ValidationPoint>& points) {
   std::vector<const ValidationPoint*> every;
   for (const ValidationPoint& p : points) every.push_back(&p);
-  return summarise(every);
+  return every;
+}
+
+}  // namespace
+
+ErrorSummary summarise(const std::vector<const ValidationPoint*>& points) {
+  std::vector<double> errors;
+  for (const ValidationPoint* p : points) errors.push_back(p->error());
+  return summary_of(errors);
+}
+
+ErrorSummary summarise_memory(const std::vector<const ValidationPoint*>& points) {
+  std::vector<double> errors;
+  for (const ValidationPoint* p : points) {
+    if (p->measured_peak > 0) errors.push_back(p->memory_error());
+  }
+  return summary_of(errors);
+}
+
+ErrorSummary Validation::memory() const {
+  return summarise_memory(pointers(points));
+}
+
+ErrorSummary Validation::all() const {
+  return summarise(pointers(points));
 }
 
 std::map<std::string, ErrorSummary> Validation::by(const std::string& group) const {

@@ -12,8 +12,13 @@ struct ValidationPoint {
   double measured_s = 0;
   double predicted_s = 0;
   bool host_bound = false;
+  // Bytes that the framework gave out at most; 0: the row does not say.
+  double measured_peak = 0;
+  double predicted_peak = 0;
 
   [[nodiscard]] double error() const { return predicted_s / measured_s - 1; }
+  // Precondition: measured_peak > 0.
+  [[nodiscard]] double memory_error() const { return predicted_peak / measured_peak - 1; }
 };
 
 struct ErrorSummary {
@@ -26,6 +31,8 @@ struct ErrorSummary {
 };
 
 ErrorSummary summarise(const std::vector<const ValidationPoint*>& points);
+// Of the peak memory, over the points that say it.
+ErrorSummary summarise_memory(const std::vector<const ValidationPoint*>& points);
 
 struct Validation {
   std::size_t rows = 0;
@@ -33,6 +40,7 @@ struct Validation {
   std::vector<ValidationPoint> points;
 
   [[nodiscard]] ErrorSummary all() const;
+  [[nodiscard]] ErrorSummary memory() const;
   // One group's values with their summaries, for "source", "gpu", "model" or "table".
   [[nodiscard]] std::map<std::string, ErrorSummary> by(const std::string& group) const;
 };

@@ -1,6 +1,7 @@
 #include "model/io/runs_csv.h"
 
 #include <array>
+#include <charconv>
 
 #include "model/io/csv.h"
 #include "model/io/read_file.h"
@@ -68,6 +69,21 @@ constexpr std::array<IntegerColumn, 20> integers{{
 
 constexpr double longest_step_s = 1e6;
 constexpr double fastest_link_gbps = 1e7;
+constexpr double gibibyte = 1024.0 * 1024.0 * 1024.0;
+constexpr double largest_memory_GiB = 1e5;
+
+std::optional<double> noted_peak_GiB(std::string_view notes) {
+  constexpr std::string_view words = "peak memory ";
+  const std::size_t at = notes.find(words);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = notes.substr(at + words.size());
+  double value = 0;
+  const auto [end, status] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+  const std::string_view unit = rest.substr(static_cast<std::size_t>(end - rest.data()));
+  if (status != std::errc{} || !unit.starts_with(" GiB")) return std::nullopt;
+  if (!(value > 0 && value < largest_memory_GiB)) return std::nullopt;
+  return value;
+}
 
 }  // namespace
 
@@ -82,6 +98,7 @@ std::vector<MeasuredRun> read_runs_text(const std::string& file, std::string_vie
   const std::size_t notes = table.optional_column("notes");
   const std::size_t recompute = table.optional_column("recompute");
   const std::size_t attention = table.optional_column("attention");
+  const std::size_t peak = table.optional_column("peak_memory_GiB");
   table.check_columns();
 
   std::vector<MeasuredRun> runs;
@@ -95,6 +112,9 @@ std::vector<MeasuredRun> read_runs_text(const std::string& file, std::string_vie
     run.notes = table.text(notes);
     run.recompute = table.text(recompute);
     run.attention = table.text(attention);
+    run.peak_memory = table.optional_number(peak, 1e-6, largest_memory_GiB);
+    if (!run.peak_memory) run.peak_memory = noted_peak_GiB(run.notes);
+    if (run.peak_memory) *run.peak_memory *= gibibyte;
     // Nothing trains in less than a nanosecond; 0 would make every relative error infinite.
     run.step_time_s = table.number(step_time, 1e-9, longest_step_s);
     run.std_inter_gbps_per_node = table.optional_number(inter, 0, fastest_link_gbps);

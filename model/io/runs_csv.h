@@ -32,6 +32,9 @@ struct MeasuredRun {
   std::optional<std::int64_t> micro_batch, global_batch, grad_accum;
   std::optional<std::int64_t> dp, tp, pp, vpp, cp, ep;
   double step_time_s = 0;  // > 0
+  // What the framework's allocator gave out at most, in bytes: column peak_memory_GiB, or else the
+  // words "peak memory 1.64 GiB" in the notes.
+  std::optional<double> peak_memory;
 
   std::string precision;    // prose
   std::string std_family;   // gpt llama bert txl moe t5 resnet vit

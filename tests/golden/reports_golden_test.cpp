@@ -28,7 +28,22 @@ Scenario small_scenario(std::int64_t gpus) {
 }
 
 Memory some_memory(bool fits) {
-  return {2e9, 2e9, 4e9, 7e9, 0, 1e9, fits ? 16.5e9 : 91e9, fits, fits ? 61 : 5};
+  Memory m;
+  m.parameters = m.gradients = 2e9;
+  m.optimizer = 4e9;
+  m.activations = 7e9;
+  m.at_peak = {2e9, 4e9, 0, fits ? 7e9 : 78e9, 2.5e9, 0, 67e6};
+  m.peak = m.at_peak.sum();
+  m.reserve = 1e9;
+  m.needed = m.peak + m.reserve;
+  m.fits = fits;
+  m.largest_batch = fits ? 61 : 5;
+  if (!fits) {
+    m.remedies = {{RemedyKind::smaller_batch, 5, 60e9, true},
+                  {RemedyKind::recompute, 0, 20e9, true},
+                  {RemedyKind::shard, 4, 85e9, false}};
+  }
+  return m;
 }
 
 // Steps of 100 ms on one GPU and 125 ms on N.

@@ -98,6 +98,28 @@ TEST_CASE("a run is read with all its columns") {
   CHECK_FALSE(run.std_inter_gbps_per_node);
 }
 
+TEST_CASE("peak memory is read from its column, or else from the notes") {
+  constexpr double gibibyte = 1024.0 * 1024.0 * 1024.0;
+  CHECK_FALSE(read(header + row).front().peak_memory);
+  const auto noted = [&](const std::string& words) {
+    return read(header + replaced(row, "min 17.13", words)).front().peak_memory;
+  };
+  REQUIRE(noted("peak memory 1.64 GiB"));
+  CHECK(*noted("peak memory 1.64 GiB") == 1.64 * gibibyte);
+  for (const char* words : {"peak memory", "peak memory GB", "peak memory 35GB",
+                            "peak memory -1 GiB", "peak memory nan GiB", "peak memory 1e9 GiB"}) {
+    INFO(words);
+    CHECK_FALSE(noted(words));
+  }
+  const std::string columns = replaced(header, "\n", ",peak_memory_GiB\n");
+  const auto with_column = [&](const std::string& cell) {
+    return columns + replaced(replaced(row, "min 17.13", "peak memory 9 GiB"), ",\n", ",," + cell + "\n");
+  };
+  CHECK(read(with_column("2.5")).front().peak_memory == 2.5 * gibibyte);
+  CHECK(read(with_column("")).front().peak_memory == 9 * gibibyte);
+  CHECK_THAT(message(with_column("much")), match::ContainsSubstring("peak_memory_GiB"));
+}
+
 TEST_CASE("columns may stand in any order, with others beside them") {
   // Moves the first column to the end and adds one that nobody knows.
   const auto rotate = [](const std::string& line, const std::string& extra) {

@@ -111,6 +111,34 @@ TEST_CASE("any scenario has a finite answer whose parts agree") {
   }));
 }
 
+TEST_CASE("any plan's memory grows with the batch, and more of it never makes a plan unfit") {
+  CHECK(rc::check([] {
+    Scenario s = any_scenario();
+    RC_PRE(problems(s.model).empty());
+    s.parallel.strategy = static_cast<Strategy>(between(0, 5));
+    if (s.cluster.gpus > 1 && s.parallel.strategy == Strategy::none) s.cluster.gpus = 1;
+    s.parallel.prefetch = between(0, 2);
+    s.parallel.reshard_after_forward = coin();
+    GpuProfile gpu = toy_gpu();
+    gpu.memory_bytes = between(1, 40) * 1e9;
+    const auto memory = [&] { return memory_of(step_work(s), s, gpu, s.cluster.gpus > 1); };
+    const Memory m = memory();
+    RC_ASSERT(std::isfinite(m.needed));
+    RC_ASSERT(std::abs(m.at_peak.sum() - m.peak) <= 1e-9 * m.peak);
+    RC_ASSERT(m.fits == (m.largest_batch >= s.training.batch));
+    for (const MemoryPart& part : memory_parts) RC_ASSERT((m.at_peak.*part.bytes) >= 0);
+    for (const Remedy& r : m.remedies) RC_ASSERT(r.needed < m.needed);
+    gpu.memory_bytes *= 1 + between(1, 100) / 50.0;
+    const Memory roomy = memory();
+    RC_ASSERT(roomy.needed == m.needed);
+    RC_ASSERT(roomy.fits >= m.fits);
+    RC_ASSERT(roomy.largest_batch >= m.largest_batch);
+    s.training.batch += between(1, 8);
+    RC_ASSERT(memory().needed >= m.needed);
+    RC_ASSERT(memory().largest_batch == roomy.largest_batch);
+  }));
+}
+
 TEST_CASE("gradients of any model are complete, and each travels once") {
   CHECK(rc::check([] {
     Scenario s = any_scenario();
