@@ -59,6 +59,16 @@ std::string operators_text(const std::vector<Operator>& operators) {
                          g->batch > 1 ? fmt::format(", {} of them", g->batch) : "");
     } else if (const auto* a = std::get_if<Attention>(&op.work)) {
       work = fmt::format("attention, {} heads of {}, sequence {}", a->heads, a->head_dim, a->seq);
+    } else if (const auto* c = std::get_if<Convolution>(&op.work)) {
+      work = fmt::format("{} {} x {} of {} x {}, {} to {} channels{}",
+                         convolution_names[static_cast<std::size_t>(c->direction)],
+                         c->kernel_height,
+                         c->kernel_width,
+                         c->height,
+                         c->width,
+                         c->channels,
+                         c->out,
+                         c->stride > 1 ? fmt::format(", stride {}", c->stride) : "");
     } else {
       const Pass& p = std::get<Pass>(op.work);
       work = fmt::format("{} of {} x {}", info(p.kind).name, p.rows, p.cols);
