@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "model/convnet.h"
 #include "model/stage_builder.h"
 
 namespace stepsight {
@@ -87,21 +88,21 @@ StageWork block(const ModelShape& shape, const Training& training, const Paralle
   } else {
     pre_norm_block(b, shape);
   }
-  StageWork stage = b.finish();
-  if (training.recompute == Recompute::full) {
-    // Backward begins by running the block forward again, messages and all; only its input was kept,
-    // and what the block saves lives while its backward runs.
-    const auto shift = static_cast<std::uint32_t>(stage.forward.size());
-    stage.backward.insert(stage.backward.begin(), stage.forward.begin(), stage.forward.end());
-    for (GradientReady& r : stage.ready) r.after += shift;
-    for (Exchange& e : stage.backward_exchanges) e.before += shift;
-    stage.backward_exchanges.insert(stage.backward_exchanges.begin(),
-                                    stage.forward_exchanges.begin(),
-                                    stage.forward_exchanges.end());
-    stage.peak_bytes += stage.saved_bytes;
-    stage.saved_bytes = static_cast<double>(b.stream_tokens() * shape.hidden) * info(b.stream()).bytes;
-  }
-  return stage;
+  return b.finish();
+}
+
+// Backward begins by running the block forward again, messages and all; only its input was kept, and
+// what the block saves lives while its backward runs.
+void recompute_block(StageWork& stage, double input_bytes) {
+  const auto shift = static_cast<std::uint32_t>(stage.forward.size());
+  stage.backward.insert(stage.backward.begin(), stage.forward.begin(), stage.forward.end());
+  for (GradientReady& r : stage.ready) r.after += shift;
+  for (Exchange& e : stage.backward_exchanges) e.before += shift;
+  stage.backward_exchanges.insert(stage.backward_exchanges.begin(),
+                                  stage.forward_exchanges.begin(),
+                                  stage.forward_exchanges.end());
+  stage.peak_bytes += stage.saved_bytes;
+  stage.saved_bytes = input_bytes;
 }
 
 StageWork embedding(const ModelShape& shape, const Training& training, const Parallel& parallel) {
@@ -167,6 +168,8 @@ std::vector<Operator> optimizer_work(const Training& training,
   if (held.master) out.push_back(pass(PassKind::cast_up));  // gradients to fp32
   if (training.optimizer != OptimizerKind::adamw) {
     out.push_back(pass(PassKind::sgd));
+    // The momentum is read and written, too.
+    if (training.optimizer == OptimizerKind::sgd_momentum) out.push_back(pass(PassKind::copy));
   } else if (training.fused_optimizer) {
     out.push_back(pass(PassKind::adamw));
   } else {
@@ -184,11 +187,32 @@ Flops useful_flops(const StepWork& work) {
     for (const Operator& op : operators) {
       if (const auto* gemm = std::get_if<Gemm>(&op.work)) sum += flops(*gemm);
       if (const auto* attention = std::get_if<Attention>(&op.work)) sum += flops(*attention);
+      if (const auto* c = std::get_if<Convolution>(&op.work)) sum += flops(*c);
     }
     return sum;
   };
   const double blocks = static_cast<double>(work.blocks);
   return 3.0 * (of(work.embedding.forward) + blocks * of(work.block.forward) + of(work.head.forward));
+}
+
+ModelStages stages_of(const ModelShape& shape,
+                      const Training& training,
+                      const Parallel& parallel) {
+  ModelStages out;
+  const StageBuilder sizes(shape, training, parallel);
+  double block_input =
+      static_cast<double>(sizes.stream_tokens() * shape.hidden) * info(sizes.stream()).bytes;
+  if (shape.family == Family::resnet) {
+    out = convnet_stages(shape, training);
+    block_input = convnet_block_input(shape, training);
+  } else {
+    out = {embedding(shape, training, parallel),
+           block(shape, training, parallel),
+           head(shape, training, parallel),
+           shape.layers};
+  }
+  if (training.recompute == Recompute::full) recompute_block(out.block, block_input);
+  return out;
 }
 
 struct Held {
@@ -205,16 +229,17 @@ StepWork build(const ModelShape& whole,
   }
   const ModelShape shape = rank_shape(whole, parallel);
   StepWork work;
-  work.embedding = embedding(shape, training, parallel);
-  work.block = block(shape, training, parallel);
-  work.head = head(shape, training, parallel);
-  work.blocks = shape.layers;
-  const double blocks = static_cast<double>(shape.layers);
+  ModelStages stages = stages_of(shape, training, parallel);
+  work.embedding = std::move(stages.embedding);
+  work.block = std::move(stages.block);
+  work.head = std::move(stages.head);
+  work.blocks = stages.blocks;
+  const double blocks = static_cast<double>(work.blocks);
   work.parameters = static_cast<std::int64_t>(total_ready(work.embedding) +
                                               blocks * total_ready(work.block) +
                                               total_ready(work.head));
   work.tensors = static_cast<std::int64_t>(work.embedding.ready.size() + work.head.ready.size()) +
-                 shape.layers * static_cast<std::int64_t>(work.block.ready.size());
+                 work.blocks * static_cast<std::int64_t>(work.block.ready.size());
   work.tokens = static_cast<double>(training.batch) * static_cast<double>(training.seq);
   work.model_flops = useful_flops(work);
   const std::int64_t columns =

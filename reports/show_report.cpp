@@ -18,8 +18,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 3> family_names{"gpt", "llama", "bert"};
-
 std::string_view family_of(const ModelShape& m) {
   return family_names[static_cast<std::size_t>(m.family)];
 }
@@ -146,7 +144,8 @@ std::string model_text(const ModelShape& model) {
                                        : 2048;
   const StepWork work = step_work(model, training);
   return models_text({&model, 1}) +
-         fmt::format("\nOne block, forward, one sequence of {} in bf16:\n", training.seq) +
+         fmt::format("\nOne block, forward, one {} in bf16:\n",
+                     takes_images(model.family) ? "image" : fmt::format("sequence of {}", training.seq)) +
          operators_text(work.block.forward) + "\nand backward:\n" +
          operators_text(work.block.backward);
 }
