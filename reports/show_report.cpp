@@ -76,6 +76,19 @@ std::string operators_text(const std::vector<Operator>& operators) {
   return table.text();
 }
 
+// A numbered source, broken at blanks so that it reads well on 80 columns.
+std::string source_text(std::size_t number, std::string text) {
+  std::string out = fmt::format("{:3}  ", number);
+  constexpr std::size_t width = 80 - 5;
+  while (text.size() > width) {
+    const std::size_t blank = text.rfind(' ', width);
+    if (blank == std::string::npos || blank == 0) break;
+    out += text.substr(0, blank) + "\n     ";
+    text.erase(0, blank + 1);
+  }
+  return out + text + "\n";
+}
+
 // Every parameter under its group, with its source as a number into the list below.
 std::string parameters_text(std::span<const ParameterRecord> records) {
   std::vector<std::string> sources;
@@ -107,7 +120,7 @@ std::string parameters_text(std::span<const ParameterRecord> records) {
   }
   out += "\nsd: standard deviation. points: measurements behind it; - for none. from:\n";
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    out += fmt::format("{:3}  {}\n", i + 1, sources[i]);
+    out += source_text(i + 1, sources[i]);
   }
   return out;
 }
