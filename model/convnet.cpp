@@ -67,7 +67,7 @@ constexpr std::int64_t halved(std::int64_t size) {
 class ConvnetWriter {
  public:
   ConvnetWriter(const ModelShape& shape, const Training& training, std::int64_t size)
-      : b_(shape, training), training_(training), size_(size) {}
+      : b_(shape, training, whole_), training_(training), size_(size) {}
 
   void stem_and_pool();
   void block(const ResidualBlock& block);
@@ -84,6 +84,7 @@ class ConvnetWriter {
   void batch_norm(const ConvLayer& layer, std::int64_t size, PassKind fused);
   void relu(std::int64_t size, std::int64_t channels);
 
+  Parallel whole_;  // each rank holds the whole net
   StageBuilder b_;
   const Training& training_;
   std::int64_t size_;

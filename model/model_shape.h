@@ -62,6 +62,12 @@ std::vector<ParameterTensor> parameter_tensors(const ModelShape& shape);
 // Number of trainable parameters; a tied tensor counts once.
 std::int64_t parameter_count(const ModelShape& shape);
 
+// Families whose layers can be split over tensor- or context-parallel ranks here.
+constexpr bool can_be_split(const ModelShape& shape) {
+  return shape.family == Family::gpt || shape.family == Family::llama ||
+         shape.family == Family::bert;
+}
+
 // The longest sequence the model takes: its learned positions, else max_seq; 0 = not stated. A
 // convolution net's image counts as one token.
 constexpr std::int64_t longest_sequence(const ModelShape& shape) {
