@@ -26,12 +26,18 @@ constexpr ShapeFlag shape_flags[] = {
     {"n", "gemm: columns of the result"},
     {"k", "gemm: depth of the sum"},
     {"layout", "gemm: TN forward (default), NN input gradient, NT weight gradient"},
-    {"batch", "attention: sequences"},
+    {"batch", "attention: sequences; conv: images"},
     {"heads", "attention: query heads"},
     {"kv_heads", "attention: key and value heads (default as heads)"},
     {"seq", "attention: tokens of a sequence"},
     {"head_dim", "attention: width of a head"},
     {"causal", "attention: yes (default) or no"},
+    {"channels", "conv: channels of the image"},
+    {"size", "conv: rows and columns of the image"},
+    {"out", "conv: filters"},
+    {"kernel", "conv: rows and columns of the window (default 1), padded by half of it"},
+    {"stride", "conv: pixels from window to window (default 1)"},
+    {"groups", "conv: groups of channels (default 1)"},
     {"rows", "pass: rows, such as tokens"},
     {"cols", "pass: elements of a row"},
     {"bytes", "collective, h2d, d2h: the message; pass without rows: one tensor"},
@@ -58,6 +64,7 @@ Cost cost_of(const CostShape& shape, const CostFlags& flags, const GpuProfile& g
   }
   if (const auto* g = std::get_if<Gemm>(&shape)) return cost(*g, gpu);
   if (const auto* a = std::get_if<Attention>(&shape)) return cost(*a, gpu);
+  if (const auto* c = std::get_if<Convolution>(&shape)) return cost(*c, gpu);
   return cost(std::get<Pass>(shape), gpu);
 }
 
@@ -71,6 +78,7 @@ std::string rate_of(const CostShape& shape, double seconds) {
   };
   if (const auto* g = std::get_if<Gemm>(&shape)) return tflops(flops(*g));
   if (const auto* a = std::get_if<Attention>(&shape)) return tflops(flops(*a));
+  if (const auto* c = std::get_if<Convolution>(&shape)) return tflops(flops(*c));
   if (const auto* p = std::get_if<Pass>(&shape)) return rate(bytes(*p).value) + " read and written";
   if (const auto* c = std::get_if<CopyShape>(&shape)) return rate(c->bytes);
   const auto& c = std::get<CollectiveShape>(shape);
@@ -152,7 +160,7 @@ void add_cost_command(CLI::App& app, int& /*exit_code*/) {
   command->add_option(
       "op",
       flags->op,
-      help_text("gemm, attention, attention_backward, a memory-bound pass (gelu, "
+      help_text("gemm, attention, attention_backward, conv, conv_dgrad, conv_wgrad, a memory-bound pass (gelu, "
                 "layer_norm, adamw, ...), a collective (all_reduce, ...), h2d, d2h"));
   command->add_option("--gpu", flags->gpu, "the card: a profile's name or path")->required();
   for (const auto& [column, meaning] : shape_flags) {

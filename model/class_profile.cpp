@@ -35,6 +35,10 @@ void scale_products(GpuProfile& out, const GpuProfile& reference) {
     p.peak_TFLOPS *= ratio(rate_or_fp32(out, type.dtype), rate_or_fp32(reference, type.dtype));
     p.bandwidth_TBps *= memory;
   }
+  for (std::size_t side = 0; side < out.convolution.size(); ++side) {
+    out.convolution[side] = reference.convolution[side];
+    out.convolution[side].bandwidth_TBps *= memory;
+  }
   const double tensor = ratio(narrow_rate(out), narrow_rate(reference));
   const double share = ratio(out.multiprocessors, reference.multiprocessors);
   for (std::size_t side = 0; side < 2; ++side) {

@@ -70,6 +70,22 @@ Cost cost(const Attention& attention, const GpuProfile& gpu) {
                    gpu.attention_points[side].at(surface_point(attention)), true);
 }
 
+Seconds convolution_product(const Convolution& convolution,
+                            GemmParameters<double> p,
+                            int multiprocessors) {
+  p.overhead_us = 0;
+  p.bandwidth_TBps = std::numeric_limits<double>::infinity();
+  return gemm_formula(implicit_gemm(convolution, multiprocessors), p, multiprocessors);
+}
+
+Cost cost(const Convolution& convolution, const GpuProfile& gpu) {
+  const auto side = static_cast<std::size_t>(convolution.direction);
+  const Seconds product = convolution_product(
+      convolution, gpu.gemm[index(convolution.dtype)], gpu.multiprocessors);
+  return corrected(convolution_formula(convolution, product, gpu.convolution[side]),
+                   gpu.convolution_points[side].at(surface_point(convolution)), true);
+}
+
 Cost cost(const Pass& pass, const GpuProfile& gpu) {
   const auto kind = static_cast<std::size_t>(pass.kind);
   // Bound by instructions where moving the bytes alone would take less than two thirds of the time.

@@ -184,6 +184,25 @@ SecondsOf<T> attention_formula(const Attention& a,
   return SecondsOf<T>{p.overhead_us * 1e-6 + busy};
 }
 
+// Time of the product that a convolution amounts to, without its memory traffic, which a convolution's
+// overlapping windows do not have.
+Seconds convolution_product(const Convolution& convolution,
+                            GemmParameters<double> p,
+                            int multiprocessors);
+
+// Time of a convolution whose product takes `product`: that times factors for the direction (each has
+// parameters of its own), for windows and for padded channels; at least its bytes.
+template <typename T>
+SecondsOf<T> convolution_formula(const Convolution& c,
+                                 Seconds product,
+                                 const ConvolutionParameters<T>& p) {
+  T compute = p.slowdown * product.value;
+  if (c.kernel_height * c.kernel_width > 1) compute = compute * p.window_slowdown;
+  if (is_narrow(c)) compute = compute * p.narrow_slowdown;
+  const T memory = bytes(c).value / (p.bandwidth_TBps * 1e12);
+  return SecondsOf<T>{p.overhead_us * 1e-6 + smooth_max(compute, memory)};
+}
+
 // Time of a memory-bound pass: start, a cost a row and an element, and its bytes.
 template <typename T>
 SecondsOf<T> pass_formula(const Pass& pass, const PassParameters<T>& p) {
@@ -205,6 +224,7 @@ struct Cost {
 Cost cost(const Gemm& gemm, const GpuProfile& gpu);
 Cost cost(const Attention& attention, const GpuProfile& gpu);
 Cost cost(const Pass& pass, const GpuProfile& gpu);
+Cost cost(const Convolution& convolution, const GpuProfile& gpu);
 Cost cost(const Work& work, const GpuProfile& gpu);
 
 // One copy of a message between pinned host memory and the device.

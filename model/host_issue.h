@@ -29,6 +29,9 @@ constexpr HostCost<> issue_cost(const Work& work, IssuePhase phase, bool compile
 // Kernels that a framework launches for an operator, as profiler traces of PyTorch 2.11 show them.
 constexpr int kernel_count(const Work& work) {
   if (const auto* attention = std::get_if<Attention>(&work)) return attention->backward ? 5 : 2;
+  if (const auto* convolution = std::get_if<Convolution>(&work)) {
+    return convolution->direction == ConvolutionDirection::forward ? 1 : 2;
+  }
   const auto* pass = std::get_if<Pass>(&work);
   if (pass == nullptr) return 1;
   switch (pass->kind) {
@@ -36,6 +39,8 @@ constexpr int kernel_count(const Work& work) {
     case PassKind::rms_norm_backward:
     case PassKind::bias_gradient: return 2;
     case PassKind::embedding_backward: return 25;
+    case PassKind::batch_norm: return 4;
+    case PassKind::batch_norm_backward: return 3;
     default: return 1;
   }
 }

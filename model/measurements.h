@@ -33,6 +33,11 @@ struct PassPoint {
   std::int64_t filled_rows = 0;  // the measured operator also fills this many rows of the table
   std::uint32_t source = 0;
 };
+struct ConvolutionPoint {
+  Convolution convolution;
+  double time_us = 0;
+  std::uint32_t source = 0;
+};
 struct CopyPoint {
   bool to_device = false;
   double bytes = 0;
@@ -100,6 +105,7 @@ struct Measurements {
   std::vector<GemmPoint> gemms;
   std::vector<AttentionPoint> attentions;
   std::vector<PassPoint> passes;
+  std::vector<ConvolutionPoint> convolutions;
   std::vector<CopyPoint> copies;
   std::vector<CollectivePoint> collectives;
   std::vector<HostPoint> hosts;

@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "model/convnet.h"
+
 namespace stepsight {
 namespace {
 
@@ -83,6 +85,11 @@ void add_block(TensorList& list, const ModelShape& s) {
       add_ffn(list, s);
       add_norm(list, s, "norm2.weight", "norm2.bias");
       return;
+    case Family::resnet:
+    case Family::vit:
+    case Family::t5:
+    case Family::txl:
+      return;  // written down in files of their own
   }
 }
 
@@ -137,6 +144,7 @@ void head_problems(std::vector<std::string>& found, const ModelShape& s) {
 }  // namespace
 
 std::vector<ParameterTensor> parameter_tensors(const ModelShape& shape) {
+  if (shape.family == Family::resnet) return convnet_tensors(shape);
   TensorList list;
   list.tensors.reserve(static_cast<std::size_t>(16 * shape.layers + 16));
   add_embeddings(list, shape);
@@ -157,6 +165,7 @@ std::int64_t parameter_count(const ModelShape& shape) {
 }
 
 std::vector<std::string> problems(const ModelShape& shape) {
+  if (shape.family == Family::resnet) return convnet_problems(shape);
   std::vector<std::string> found;
   require_positive(found, "layers", shape.layers);
   require_positive(found, "hidden", shape.hidden);

@@ -1,7 +1,8 @@
-// What a transformer is: the numbers of its architecture, from a built-in file, a Hugging Face
+// What a model is: the numbers of its architecture, from a built-in file, a Hugging Face
 // config.json or a table in the scenario. Plain data; the operators of a step come from
 // model/transformer.h, the parameter tensors from parameter_tensors() below.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,7 +10,14 @@
 
 namespace stepsight {
 
-enum class Family { gpt, llama, bert };
+enum class Family { gpt, llama, bert, resnet, vit, t5, txl };
+inline constexpr std::array<std::string_view, 7> family_names{"gpt", "llama", "bert", "resnet",
+                                                              "vit", "t5",    "txl"};
+
+// Families whose samples are images, not sequences of tokens.
+constexpr bool takes_images(Family family) {
+  return family == Family::resnet || family == Family::vit;
+}
 
 struct ModelShape {
   std::string name;
@@ -36,6 +44,7 @@ struct ModelShape {
   double mlm_share = 1;          // share of the tokens that are gathered for it: 1 = all
   bool pooler = false;           // BERT: dense layer on the first token
   double dropout = 0;            // > 0: dropout passes run in training
+  std::int64_t image = 0;        // resnet, vit: pixels a side of an image
 };
 
 // One parameter tensor, in the order in which the framework registers it (which is the order that
@@ -53,8 +62,16 @@ std::vector<ParameterTensor> parameter_tensors(const ModelShape& shape);
 // Number of trainable parameters; a tied tensor counts once.
 std::int64_t parameter_count(const ModelShape& shape);
 
-// The longest sequence the model takes: its learned positions, else max_seq; 0 = not stated.
+// Families whose layers can be split over tensor- or context-parallel ranks here.
+constexpr bool can_be_split(const ModelShape& shape) {
+  return shape.family == Family::gpt || shape.family == Family::llama ||
+         shape.family == Family::bert;
+}
+
+// The longest sequence the model takes: its learned positions, else max_seq; 0 = not stated. A
+// convolution net's image counts as one token.
 constexpr std::int64_t longest_sequence(const ModelShape& shape) {
+  if (shape.family == Family::resnet) return 1;
   return shape.positions > 0 ? shape.positions : shape.max_seq;
 }
 

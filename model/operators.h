@@ -1,5 +1,5 @@
-// What a training step asks of a GPU, as plain data: matrix products, attention, and memory-bound
-// passes. What they cost is in model/cost.h; which of them a model needs is in model/transformer.h.
+// What a training step asks of a GPU, as plain data: matrix products, attention, convolutions
+// (model/convolution.h) and memory-bound passes. What they cost is in model/cost.h; which of them a model needs is in model/transformer.h.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -8,6 +8,7 @@
 #include <string_view>
 #include <variant>
 
+#include "model/convolution.h"
 #include "model/dtype.h"
 #include "model/units.h"
 
@@ -84,6 +85,13 @@ enum class PassKind : std::uint8_t {
   fused_swiglu_backward,
   fused_loss,
   fused_loss_backward,
+  batch_norm,
+  batch_norm_backward,
+  max_pool,
+  max_pool_backward,
+  fused_batch_norm,
+  fused_batch_norm_add,
+  fused_batch_norm_backward,
 };
 
 // Global-memory traffic of one element: `wide` bytes count in units of the pass's own type, `fixed`
@@ -97,7 +105,7 @@ struct PassInfo {
   std::string_view what;
 };
 
-inline constexpr std::array<PassInfo, 39> passes{{
+inline constexpr std::array<PassInfo, 46> passes{{
     {PassKind::fill, "fill", 0, 1, 0, "write a constant"},
     {PassKind::copy, "copy", 1, 1, 0, "copy, same type"},
     {PassKind::add, "add", 2, 1, 0, "vectorised binary elementwise: residual add, product, accumulate"},
@@ -144,6 +152,20 @@ inline constexpr std::array<PassInfo, 39> passes{{
     {PassKind::fused_loss, "fused_loss", 2, 0, 0, "compiled: log-sum-exp over the 16-bit logits"},
     {PassKind::fused_loss_backward, "fused_loss_backward", 1, 1, 0,
      "compiled: gradient of the logits"},
+    {PassKind::batch_norm, "batch_norm", 2, 1, 0,
+     "batch norm over pixels x channels: statistics, then normalise"},
+    {PassKind::batch_norm_backward, "batch_norm_backward", 4, 1, 0,
+     "batch norm backward: two sums, then the input gradient"},
+    {PassKind::max_pool, "max_pool", 4, 1, 8,
+     "max pool of windows at stride 2, with 64-bit indices; counted in outputs"},
+    {PassKind::max_pool_backward, "max_pool_backward", 1, 4, 8,
+     "max pool backward over its filled input gradient; counted in outputs"},
+    {PassKind::fused_batch_norm, "fused_batch_norm", 2, 1, 0,
+     "compiled: batch norm with its activation"},
+    {PassKind::fused_batch_norm_add, "fused_batch_norm_add", 3, 1, 0,
+     "compiled: batch norm, residual add and activation"},
+    {PassKind::fused_batch_norm_backward, "fused_batch_norm_backward", 4, 1, 2,
+     "compiled: activation and batch norm backward"},
 }};
 
 constexpr const PassInfo& info(PassKind kind) { return passes[static_cast<std::size_t>(kind)]; }
@@ -175,7 +197,14 @@ constexpr bool by_row(PassKind kind) {
     case PassKind::fused_norm:
     case PassKind::fused_norm_backward:
     case PassKind::fused_loss:
-    case PassKind::fused_loss_backward: return true;
+    case PassKind::fused_loss_backward:
+    case PassKind::batch_norm:
+    case PassKind::batch_norm_backward:
+    case PassKind::max_pool:
+    case PassKind::max_pool_backward:
+    case PassKind::fused_batch_norm:
+    case PassKind::fused_batch_norm_add:
+    case PassKind::fused_batch_norm_backward: return true;
     default: return false;
   }
 }
@@ -188,7 +217,7 @@ struct Pass {
   Dtype dtype = Dtype::bf16;
 };
 
-using Work = std::variant<Gemm, Attention, Pass>;
+using Work = std::variant<Gemm, Attention, Pass, Convolution>;
 
 struct Operator {
   Work work;

@@ -126,6 +126,30 @@ struct PassParameters {
   }
 };
 
+// A convolution in one direction, relative to the product that it amounts to.
+template <typename T>
+struct ConvolutionParameters {
+  T slowdown{};
+  T window_slowdown{};
+  T narrow_slowdown{};
+  T overhead_us{};
+  T bandwidth_TBps{};
+
+  static constexpr auto fields() {
+    using C = ConvolutionParameters;
+    return std::array<ParameterField<C, T>, 5>{{
+        {{"slowdown", 1.2, 0.3, 20, "time over that of the product with the same FLOP"},
+         &C::slowdown},
+        {{"window_slowdown", 1.2, 0.3, 20, "the same for windows of more than one pixel, beside it"},
+         &C::window_slowdown},
+        {{"narrow_slowdown", 2, 0.3, 40, "the same for channels that are padded to 8, beside it"},
+         &C::narrow_slowdown},
+        {{"overhead_us", 4, 0, 100, "kernel starts and ends"}, &C::overhead_us},
+        {{"bandwidth_TBps", 3, 0.01, 20, "rate of image, filters and result"}, &C::bandwidth_TBps},
+    }};
+  }
+};
+
 // What the host spends to issue work, eager or compiled.
 template <typename T>
 struct HostParameters {

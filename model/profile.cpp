@@ -52,6 +52,13 @@ MeasuredSurface::Point surface_point(const Pass& pass) {
   return {log2_of(pass.rows, pass.cols), 0, width};
 }
 
+MeasuredSurface::Point surface_point(const Convolution& c) {
+  // A kernel is chosen by window and stride before all, so that these tell shapes apart most.
+  return {log2_of(c.batch, out_height(c) * out_width(c)), log2_of(c.channels), log2_of(c.out),
+          2 * log2_of(c.kernel_height, c.kernel_width), 2 * log2_of(c.stride),
+          apart * log2_of(c.groups), apart * static_cast<float>(info(c.dtype).bytes)};
+}
+
 std::vector<NamedParameter> named_parameters(GpuProfile& gpu) {
   std::vector<NamedParameter> out;
   for (const DtypeInfo& type : dtypes) {
@@ -59,6 +66,9 @@ std::vector<NamedParameter> named_parameters(GpuProfile& gpu) {
   }
   append(out, "attention.forward", gpu.attention[0]);
   append(out, "attention.backward", gpu.attention[1]);
+  for (std::size_t i = 0; i < convolution_names.size(); ++i) {
+    append(out, std::string(convolution_names[i]), gpu.convolution[i]);
+  }
   for (const PassInfo& row : passes) {
     append(out, "pass." + std::string(row.name), gpu.pass[static_cast<std::size_t>(row.kind)]);
   }

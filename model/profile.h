@@ -50,6 +50,8 @@ struct GpuProfile {
   std::array<MeasuredSurface, dtypes.size()> gemm_points;
   std::array<AttentionParameters<double>, 2> attention{};  // forward, backward
   std::array<MeasuredSurface, 2> attention_points;
+  std::array<ConvolutionParameters<double>, 3> convolution{};  // forward, dgrad, wgrad
+  std::array<MeasuredSurface, 3> convolution_points;
   std::array<PassParameters<double>, passes.size()> pass{};
   std::array<MeasuredSurface, passes.size()> pass_points;
   HostParameters<double> host{};
@@ -70,6 +72,7 @@ struct GpuProfile {
 MeasuredSurface::Point surface_point(const Gemm& gemm);
 MeasuredSurface::Point surface_point(const Attention& attention);
 MeasuredSurface::Point surface_point(const Pass& pass);
+MeasuredSurface::Point surface_point(const Convolution& convolution);
 
 // Every scalar parameter of a profile under its full name, for files and reports.
 struct NamedParameter {

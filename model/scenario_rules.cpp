@@ -64,6 +64,15 @@ void check_tensor(Violations& found, const Scenario& s) {
                          std::to_string(ranks) + " ranks" + more,
                      {"model"}});
   };
+  if (ranks > 1 && !can_be_split(m)) {
+    found.push_back({"parallel",
+                     "tensor",
+                     "tensor must be 1 for family " +
+                         std::string(family_names[static_cast<std::size_t>(m.family)]) +
+                         ": its layers are not split over ranks here",
+                     {"model"}});
+    return;
+  }
   must_divide(m.heads, "heads", "");
   if (m.kv_heads >= 1 && m.kv_heads != m.heads && m.kv_heads % ranks != 0 && ranks % m.kv_heads != 0) {
     found.push_back({"parallel",
@@ -82,6 +91,15 @@ void check_tensor(Violations& found, const Scenario& s) {
 // What the splits ask of a sequence.
 void check_sequence_splits(Violations& found, const Scenario& s) {
   const Parallel& p = s.parallel;
+  if (p.context > 1 && !can_be_split(s.model)) {
+    found.push_back({"parallel",
+                     "context",
+                     "context must be 1 for family " +
+                         std::string(family_names[static_cast<std::size_t>(s.model.family)]) +
+                         ": its sequences are not split over ranks here",
+                     {"model"}});
+    return;
+  }
   const std::int64_t seq = s.training.seq > 0 ? s.training.seq : longest_sequence(s.model);
   if (seq < 1) return;
   // Under a causal mask each rank holds a stretch from either end.

@@ -362,6 +362,19 @@ void StageBuilder::gather(double share) {
   tokens_ = sequence() ? kept * parallel_.tensor : kept;
 }
 
+void StageBuilder::classifier_loss(std::int64_t samples, std::int64_t classes) {
+  const bool narrow = size_of(compute()) < 4;
+  const auto pass = [&](PassKind kind, Dtype type) { return Pass{kind, samples, classes, type}; };
+  piece();
+  if (narrow) forward("logits to fp32", pass(PassKind::cast_up, compute()));
+  forward("log-softmax", pass(PassKind::log_softmax, Dtype::fp32));
+  forward("nll", pass(PassKind::nll_loss, Dtype::fp32));
+  backward("nll", pass(PassKind::fill, Dtype::fp32));
+  backward("nll", pass(PassKind::nll_loss, Dtype::fp32));
+  backward("log-softmax", pass(PassKind::log_softmax_backward, Dtype::fp32));
+  if (narrow) backward("logits to 16 bit", pass(PassKind::cast_down, compute()));
+}
+
 void StageBuilder::sequence_loss() {
   const Pass pass{PassKind::nll_loss, training_.batch, 2, Dtype::fp32};
   piece();

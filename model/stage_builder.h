@@ -73,6 +73,19 @@ class StageBuilder {
   // Cross-entropy of a classifier on the pooled token: next to nothing beside the encoder.
   void sequence_loss();
 
+  // Cross-entropy over `classes`, one row a sample.
+  void classifier_loss(std::int64_t samples, std::int64_t classes);
+
+  // For layers that are written down elsewhere: begin a piece, then add what it launches forward and
+  // backward; a gradient is complete after the last backward operator so far, of which the piece has
+  // one at least. `partial`: each tensor-parallel rank has summed over its own tokens only.
+  void begin() { piece(); }
+  void forward(std::string_view label, const Work& work) { stage_.forward.push_back({work, label}); }
+  void backward(std::string_view label, const Work& work) {
+    pieces_.back().backward.push_back({work, label});
+  }
+  void ready(std::string_view role, std::int64_t elements, bool partial = false);
+
   // Bytes kept for backward beyond what the pieces count themselves.
   void save(double bytes) { stage_.saved_bytes += bytes; }
   StageWork finish();
@@ -84,12 +97,6 @@ class StageBuilder {
     std::vector<Exchange> exchanges;   // `before`, too
   };
 
-  void forward(std::string_view label, const Work& work) { stage_.forward.push_back({work, label}); }
-  void backward(std::string_view label, const Work& work) {
-    pieces_.back().backward.push_back({work, label});
-  }
-  // `partial`: each tensor-parallel rank has summed over its own tokens only.
-  void ready(std::string_view role, std::int64_t elements, bool partial = false);
   void forward_exchange(std::string_view label,
                         Axis axis,
                         CollectiveKind kind,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "model/convnet.h"
 #include "model/stage_builder.h"
 
 namespace stepsight {
@@ -174,6 +175,8 @@ std::vector<Operator> optimizer_work(const Training& training,
   if (held.master) out.push_back(pass(PassKind::cast_up));  // gradients to fp32
   if (training.optimizer != OptimizerKind::adamw) {
     out.push_back(pass(PassKind::sgd));
+    // The momentum is read and written, too.
+    if (training.optimizer == OptimizerKind::sgd_momentum) out.push_back(pass(PassKind::copy));
   } else if (training.fused_optimizer) {
     out.push_back(pass(PassKind::adamw));
   } else {
@@ -191,11 +194,22 @@ Flops useful_flops(const StepWork& work) {
     for (const Operator& op : operators) {
       if (const auto* gemm = std::get_if<Gemm>(&op.work)) sum += flops(*gemm);
       if (const auto* attention = std::get_if<Attention>(&op.work)) sum += flops(*attention);
+      if (const auto* c = std::get_if<Convolution>(&op.work)) sum += flops(*c);
     }
     return sum;
   };
   const double blocks = static_cast<double>(work.blocks);
   return 3.0 * (of(work.embedding.forward) + blocks * of(work.block.forward) + of(work.head.forward));
+}
+
+ModelStages stages_of(const ModelShape& shape,
+                      const Training& training,
+                      const Parallel& parallel) {
+  if (shape.family == Family::resnet) return convnet_stages(shape, training);
+  return {embedding(shape, training, parallel),
+          block(shape, training, parallel),
+          head(shape, training, parallel),
+          shape.layers};
 }
 
 struct Held {
@@ -212,23 +226,26 @@ StepWork build(const ModelShape& whole,
   }
   const ModelShape shape = rank_shape(whole, parallel);
   StepWork work;
-  work.embedding = embedding(shape, training, parallel);
-  work.block = block(shape, training, parallel);
+  ModelStages stages = stages_of(shape, training, parallel);
+  work.embedding = std::move(stages.embedding);
+  work.block = std::move(stages.block);
+  work.head = std::move(stages.head);
+  work.blocks = stages.blocks;
   if (training.recompute == Recompute::full) {
-    if (training.recompute_layers > 0 && training.recompute_layers < shape.layers) {
+    if (training.recompute_layers > 0 && training.recompute_layers < work.blocks) {
       work.kept_block = work.block;
-      work.kept_blocks = shape.layers - training.recompute_layers;
+      work.kept_blocks = work.blocks - training.recompute_layers;
     }
-    work.block = recomputed(std::move(work.block), stream_bytes(shape, training, parallel));
+    const double input = shape.family == Family::resnet ? convnet_block_input(shape, training)
+                                                        : stream_bytes(shape, training, parallel);
+    work.block = recomputed(std::move(work.block), input);
   }
-  work.head = head(shape, training, parallel);
-  work.blocks = shape.layers;
-  const double blocks = static_cast<double>(shape.layers);
+  const double blocks = static_cast<double>(work.blocks);
   work.parameters = static_cast<std::int64_t>(total_ready(work.embedding) +
                                               blocks * total_ready(work.block) +
                                               total_ready(work.head));
   work.tensors = static_cast<std::int64_t>(work.embedding.ready.size() + work.head.ready.size()) +
-                 shape.layers * static_cast<std::int64_t>(work.block.ready.size());
+                 work.blocks * static_cast<std::int64_t>(work.block.ready.size());
   work.tokens = static_cast<double>(training.batch) * static_cast<double>(training.seq);
   work.model_flops = useful_flops(work);
   const std::int64_t columns =

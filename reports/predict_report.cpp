@@ -33,8 +33,11 @@ std::string batch_of(const PredictReport& report) {
   std::string out;
   const bool fixed = t.global_batch > 0;
   if (!is_axis(report, fixed ? "global_batch" : "batch") && !is_axis(report, "seq")) {
-    out += fixed ? fmt::format(", {} x {} tokens a step over all GPUs", t.global_batch, t.seq)
-                 : fmt::format(", {} x {} tokens on each GPU", t.batch, t.seq);
+    const std::string each =
+        takes_images(report.points.front().scenario.model.family) ? " images"
+                                                                  : fmt::format(" x {} tokens", t.seq);
+    out += fixed ? fmt::format(", {}{} a step over all GPUs", t.global_batch, each)
+                 : fmt::format(", {}{} on each GPU", t.batch, each);
   }
   if (t.accumulation > 1 && !is_axis(report, "accumulation")) {
     out += fmt::format(", {} micro-steps a step", t.accumulation);
@@ -77,6 +80,7 @@ std::string efficiency_cell(const ScalingPoint& p) {
 struct Columns {
   bool scaling = false;
   bool exposed = false;
+  bool images = true;  // every model takes images: throughput counts them, not tokens
 };
 
 Columns columns_of(const PredictReport& report) {
@@ -84,6 +88,7 @@ Columns columns_of(const PredictReport& report) {
   for (const StudyPoint& p : report.points) {
     if (p.scenario.cluster.gpus > 1) out.scaling = true;
     if (p.prediction.message_bytes > 0) out.exposed = true;
+    if (!takes_images(p.scenario.model.family)) out.images = false;
   }
   return out;
 }
@@ -95,7 +100,8 @@ std::string label_of(const std::string& axis) {
 // The figures of a point, in the order of figure_columns().
 std::vector<std::string> figures(const StudyPoint& p, const Columns& columns) {
   const Prediction& r = p.prediction;
-  std::vector<std::string> out{format_seconds(r.step.value), format_count(r.tokens_per_s)};
+  std::vector<std::string> out{format_seconds(r.step.value), 
+                               format_count(columns.images ? r.samples_per_s : r.tokens_per_s)};
   if (columns.scaling) {
     out.push_back(speedup_cell(p.weak));
     out.push_back(efficiency_cell(p.weak));
@@ -111,7 +117,7 @@ std::vector<std::string> figures(const StudyPoint& p, const Columns& columns) {
 }
 
 std::vector<TextTable::Column> figure_columns(const Columns& columns) {
-  std::vector<TextTable::Column> out{{"step"}, {"tokens/s"}};
+  std::vector<TextTable::Column> out{{"step"}, {columns.images ? "images/s" : "tokens/s"}};
   if (columns.scaling) {
     const std::initializer_list<TextTable::Column> scaling{
         {"weak"}, {"eff."}, {"strong", Align::right, 1}, {"eff.", Align::right, 1}};

@@ -18,8 +18,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 3> family_names{"gpt", "llama", "bert"};
-
 std::string_view family_of(const ModelShape& m) {
   return family_names[static_cast<std::size_t>(m.family)];
 }
@@ -59,6 +57,16 @@ std::string operators_text(const std::vector<Operator>& operators) {
                          g->batch > 1 ? fmt::format(", {} of them", g->batch) : "");
     } else if (const auto* a = std::get_if<Attention>(&op.work)) {
       work = fmt::format("attention, {} heads of {}, sequence {}", a->heads, a->head_dim, a->seq);
+    } else if (const auto* c = std::get_if<Convolution>(&op.work)) {
+      work = fmt::format("{} {} x {} of {} x {}, {} to {} channels{}",
+                         convolution_names[static_cast<std::size_t>(c->direction)],
+                         c->kernel_height,
+                         c->kernel_width,
+                         c->height,
+                         c->width,
+                         c->channels,
+                         c->out,
+                         c->stride > 1 ? fmt::format(", stride {}", c->stride) : "");
     } else {
       const Pass& p = std::get<Pass>(op.work);
       work = fmt::format("{} of {} x {}", info(p.kind).name, p.rows, p.cols);
@@ -146,7 +154,8 @@ std::string model_text(const ModelShape& model) {
                                        : 2048;
   const StepWork work = step_work(model, training);
   return models_text({&model, 1}) +
-         fmt::format("\nOne block, forward, one sequence of {} in bf16:\n", training.seq) +
+         fmt::format("\nOne block, forward, one {} in bf16:\n",
+                     takes_images(model.family) ? "image" : fmt::format("sequence of {}", training.seq)) +
          operators_text(work.block.forward) + "\nand backward:\n" +
          operators_text(work.block.backward);
 }

@@ -17,6 +17,7 @@ constexpr double mebibyte = 1024.0 * 1024.0;
 WorkKind kind_of(const Work& work) {
   if (std::holds_alternative<Gemm>(work)) return WorkKind::gemm;
   if (std::holds_alternative<Attention>(work)) return WorkKind::attention;
+  if (std::holds_alternative<Convolution>(work)) return WorkKind::gemm;
   return WorkKind::memory;
 }
 
@@ -157,6 +158,9 @@ void Pricer::book_energy(const Work& work, double repeats) {
     energy_.bytes += repeats * bytes(*gemm).value;
   } else if (const auto* attention = std::get_if<Attention>(&work)) {
     energy_.flop += repeats * flops(*attention).value * energy_of_flop(gpu_, attention->dtype);
+  } else if (const auto* convolution = std::get_if<Convolution>(&work)) {
+    energy_.flop += repeats * flops(*convolution).value * energy_of_flop(gpu_, convolution->dtype);
+    energy_.bytes += repeats * bytes(*convolution).value;
   } else {
     energy_.bytes += repeats * bytes(std::get<Pass>(work)).value;
   }

@@ -21,6 +21,23 @@ void class_pass(FitState& f, const PassInfo& row) {
          known ? "class value: as pass.add" : "class value");
 }
 
+// One point tells one rate of the bytes; the start keeps its class value, and no row or element costs.
+Solution single_pass(const PassPoint& point) {
+  PassParameters<double> p = class_values<PassParameters>();
+  p.row_ns = p.element_ps = 0;
+  const double busy_us = std::max(0.1 * point.time_us, point.time_us - p.overhead_us);
+  p.bandwidth_TBps = bytes(point.pass).value / (busy_us * 1e6);
+  Solution out;
+  for (const auto& field : PassParameters<double>::fields()) {
+    const bool rate = field.member == &PassParameters<double>::bandwidth_TBps;
+    out.values.push_back(std::clamp(p.*field.member, field.info.lower, field.info.upper));
+    out.deviations.push_back(rate ? class_value_spread * out.values.back() : 0);
+    out.determined.push_back(rate);
+  }
+  out.converged = true;
+  return out;
+}
+
 }  // namespace
 
 void fit_passes(FitState& f) {
@@ -44,6 +61,7 @@ void fit_passes(FitState& f) {
     };
     group.at = [](const PassPoint& p) { return surface_point(p.pass); };
     group.solve = [](const std::vector<PassPoint>& points) {
+      if (points.size() == 1) return single_pass(points.front());
       return solve_passes(points, class_values<PassParameters>());
     };
     group.formula_us = [](const PassPoint& p, const std::vector<double>& values) {

@@ -19,6 +19,7 @@ FitState begun(const GpuProfile& gpu, const Measurements& m, const FitOptions& o
   } else {
     GpuProfile& c = f.class_values;
     c.attention.fill(class_values<AttentionParameters>());
+    c.convolution.fill(class_values<ConvolutionParameters>());
     c.host = class_values<HostParameters>();
     c.host_to_device = c.device_to_host = class_values<CopyParameters>();
     c.overlap = class_values<OverlapParameters>();
@@ -65,13 +66,16 @@ FittedProfile fit_profile(const GpuProfile& gpu, const Measurements& measurement
                           const FitOptions& options) {
   const Measurements& m = measurements;
   if (m.gemms.empty() && m.attentions.empty() && m.passes.empty() && m.copies.empty() &&
-      m.collectives.empty() && m.hosts.empty()) {
+      m.convolutions.empty() && m.collectives.empty() && m.hosts.empty()) {
     throw UserError("the measurement files hold no point to fit");
   }
   FitState f = begun(gpu, m, options);
   fit_gemms(f);
   fit_attention(f, false);
   fit_attention(f, true);
+  fit_convolutions(f, ConvolutionDirection::forward);
+  fit_convolutions(f, ConvolutionDirection::dgrad);
+  fit_convolutions(f, ConvolutionDirection::wgrad);
   fit_passes(f);
   fit_host(f);
   fit_copies(f, true);

@@ -19,9 +19,11 @@ struct FitState {
 };
 
 // Each fits its group of parameters into `out`, or takes class values where nothing was measured.
-// In this order: an embedding's backward needs the fitted fill, everything else stands alone.
+// In this order: a convolution needs the fitted products, an embedding's backward the fitted fill,
+// everything else stands alone.
 void fit_gemms(FitState& f);
 void fit_attention(FitState& f, bool backward);
+void fit_convolutions(FitState& f, ConvolutionDirection direction);
 void fit_passes(FitState& f);
 void fit_host(FitState& f);
 void fit_copies(FitState& f, bool to_device);

@@ -194,6 +194,18 @@ Solution solve_passes(std::span<const PassPoint> points, const PassParameters<do
   });
 }
 
+Solution solve_convolutions(std::span<const ConvolutionPoint> points,
+                            const ConvolutionParameters<double>& start,
+                            const GemmParameters<double>& product,
+                            int multiprocessors) {
+  return solve<ConvolutionParameters>(points, start, [&](const ConvolutionPoint& point) {
+    return [c = point.convolution,
+            time = convolution_product(point.convolution, product, multiprocessors)](const auto& p) {
+      return convolution_formula(c, time, p).value * 1e6;
+    };
+  });
+}
+
 Solution solve_copies(std::span<const CopyPoint> points, const CopyParameters<double>& start) {
   return solve<CopyParameters>(points, start, [](const CopyPoint& point) {
     return [bytes = point.bytes](const auto& p) { return copy_formula(bytes, p).value * 1e6; };

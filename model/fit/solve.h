@@ -38,6 +38,10 @@ Solution solve_attention(std::span<const AttentionPoint> points,
                          const AttentionParameters<double>& start,
                          int multiprocessors);
 Solution solve_passes(std::span<const PassPoint> points, const PassParameters<double>& start);
+Solution solve_convolutions(std::span<const ConvolutionPoint> points,
+                            const ConvolutionParameters<double>& start,
+                            const GemmParameters<double>& product,
+                            int multiprocessors);
 Solution solve_copies(std::span<const CopyPoint> points, const CopyParameters<double>& start);
 Solution solve_power(std::span<const PowerPoint> points, const PowerParameters<double>& start);
 Solution solve_collective(std::span<const CollectivePoint> points,

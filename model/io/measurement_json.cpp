@@ -63,6 +63,30 @@ void read_attention(Table& point, bool backward, std::uint32_t source, Measureme
   into.attentions.push_back(out);
 }
 
+void read_convolution(Table& point,
+                      ConvolutionDirection direction,
+                      std::uint32_t source,
+                      Measurements& into) {
+  constexpr std::int64_t widest = 1 << 20;  // batch x pixels stay far from overflow
+  ConvolutionPoint out;
+  Convolution& c = out.convolution;
+  c.batch = point.require_int("batch", 1, widest);
+  c.channels = point.require_int("channels", 1, widest);
+  c.height = c.width = point.require_int("size", 1, widest);
+  c.out = point.require_int("out", 1, widest);
+  c.kernel_height = c.kernel_width = point.require_int("kernel", 1, c.height);
+  c.padding = c.kernel_height / 2;
+  c.stride = point.require_int("stride", 1, c.height);
+  c.direction = direction;
+  c.dtype = dtype_of(point);
+  if (c.dtype != Dtype::bf16 && c.dtype != Dtype::fp16) {
+    point.mistake("dtype", "a convolution's must be bfloat16 or float16");
+  }
+  out.time_us = time_of(point);
+  out.source = source;
+  into.convolutions.push_back(out);
+}
+
 void read_pass(Table& point, PassKind kind, std::uint32_t source, Measurements& into) {
   PassPoint out;
   out.pass.kind = kind;
@@ -198,6 +222,11 @@ bool read_point(Table& point, std::string_view op, std::uint32_t source, double 
     if (op == name) return read_host(point, phase, source, into), true;
   }
   if (read_overlap(point, op, source, into)) return true;
+  for (std::size_t i = 0; i < convolution_names.size(); ++i) {
+    if (op != convolution_names[i]) continue;
+    read_convolution(point, static_cast<ConvolutionDirection>(i), source, into);
+    return true;
+  }
   if (op == "kernel_gap") return read_gap(point, source, into), true;
   if (op == "power") return read_power(point, source, into), true;
   if (op == "gemm") return read_gemm(point, source, highest_MHz, into), true;

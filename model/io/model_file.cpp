@@ -45,6 +45,13 @@ bool GivenKeys::has(std::string_view key) const {
 ModelShape family_defaults(Family family) {
   ModelShape shape;
   shape.family = family;
+  if (family == Family::resnet) {
+    shape.hidden = 64;  // channels of the stem
+    shape.heads = shape.kv_heads = shape.head_dim = shape.ffn = 1;
+    shape.vocab = 1000;
+    shape.image = 224;
+    return shape;
+  }
   const bool llama = family == Family::llama;
   shape.tied_head = shape.bias = !llama;
   shape.gated_ffn = shape.rms_norm = shape.rotary = llama;
@@ -55,6 +62,7 @@ ModelShape family_defaults(Family family) {
 }
 
 void complete_model(ModelShape& shape, const ModelShape& base, const GivenKeys& given) {
+  if (shape.family == Family::resnet) return;
   const bool resized = given.has("heads") || given.has("hidden");
   if (!given.has("kv_heads") && base.kv_heads == base.heads) shape.kv_heads = shape.heads;
   if (!given.has("head_dim") && resized && shape.heads > 0) {
@@ -70,6 +78,10 @@ void complete_model(ModelShape& shape, const ModelShape& base, const GivenKeys& 
 
 std::vector<std::string_view> missing_model_keys(Family family, const GivenKeys& given) {
   std::vector<std::string_view> missing;
+  if (family == Family::resnet) {
+    if (!given.has("layers")) missing.emplace_back("layers");
+    return missing;
+  }
   for (const std::string_view key : {"layers", "hidden", "heads", "vocab"}) {
     if (!given.has(key)) missing.push_back(key);
   }

@@ -178,6 +178,7 @@ using Samples = std::vector<MeasuredSurface::Sample>;
 struct SurfaceSamples {
   std::array<Samples, dtypes.size()> gemm;
   std::array<Samples, 2> attention;
+  std::array<Samples, 3> convolution;
   std::array<Samples, passes.size()> pass;
   std::map<std::size_t, Samples> collective;
 };
@@ -198,6 +199,14 @@ bool place(const PointRow& p, GpuProfile& gpu, SurfaceSamples& into) {
     const Attention a{s[0], s[1], s[2], s[3], s[4], (s[5] & 1) != 0, backward, (s[5] & 2) != 0,
                       Dtype::bf16};
     into.attention[backward ? 1 : 0].push_back({surface_point(a), residual});
+    return true;
+  }
+  for (std::size_t i = 0; i < convolution_names.size(); ++i) {
+    if (p.op != convolution_names[i]) continue;
+    constexpr std::int64_t widest = 1 << 20;  // products of sizes stay far from overflow
+    if (s[3] < 1 || s[4] < 1 || s[1] < s[3] || std::ranges::max(s) > widest) return false;
+    const Convolution c{s[5], s[0], s[1], s[1], s[2], s[3], s[3], s[4], s[3] / 2};
+    into.convolution[i].push_back({surface_point(c), residual});
     return true;
   }
   if (const auto kind = parse_pass(p.op)) {
@@ -224,6 +233,9 @@ void build_surfaces(SurfaceSamples& samples, GpuProfile& gpu) {
   }
   for (std::size_t i = 0; i < samples.attention.size(); ++i) {
     gpu.attention_points[i] = MeasuredSurface(std::move(samples.attention[i]));
+  }
+  for (std::size_t i = 0; i < samples.convolution.size(); ++i) {
+    gpu.convolution_points[i] = MeasuredSurface(std::move(samples.convolution[i]));
   }
   for (std::size_t i = 0; i < samples.pass.size(); ++i) {
     gpu.pass_points[i] = MeasuredSurface(std::move(samples.pass[i]));

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "model/io/model_file.h"
 #include "model/scenario_rules.h"
 #include "model/usual_link.h"
 
@@ -23,11 +24,17 @@ std::optional<Family> family_of(const std::string& word) {
   if (word == "gpt") return Family::gpt;
   if (word == "llama") return Family::llama;
   if (word == "bert") return Family::bert;
+  if (word == "resnet") return Family::resnet;
   return std::nullopt;
 }
 
 // What has to be there, in the order in which a person would ask for it.
 std::optional<std::string> missing_field(const MeasuredRun& r) {
+  if (r.std_family == "resnet") {
+    if (!r.micro_batch) return "no micro-batch";
+    if (!r.gpus) return "no number of GPUs";
+    return std::nullopt;
+  }
   const std::pair<const std::optional<std::int64_t>*, const char*> needed[] = {
       {&r.layers, "layers"}, {&r.hidden, "hidden"},           {&r.heads, "heads"},
       {&r.vocab, "vocab"},   {&r.seq, "sequence length"},     {&r.micro_batch, "micro-batch"},
@@ -99,7 +106,34 @@ std::int64_t padded_length(std::int64_t longest) {
   return std::llround(std::min(most, text + half_bin));
 }
 
+// The number that follows a word in a text: 50 of "resnet50", 224 of "224x224 images" after "". 0
+// where there is none.
+std::int64_t number_after(const std::string& text, std::string_view word) {
+  std::size_t at = text.find(word);
+  if (at == std::string::npos) return 0;
+  at = text.find_first_of("0123456789", at + word.size());
+  if (at == std::string::npos) return 0;
+  const long value = std::strtol(text.c_str() + at, nullptr, 10);
+  return value > 0 && value < 1000000 ? value : 0;
+}
+
+// The row names the net and, in its notes, the images' size: "224x224 images".
+ModelShape convnet_of(const MeasuredRun& r) {
+  ModelShape s = family_defaults(Family::resnet);
+  s.name = r.model;
+  s.layers = number_after(r.model, "resnet");
+  const std::size_t at = r.notes.find(" images");
+  const std::size_t word = r.notes.rfind(' ', at == 0 ? 0 : at - 1);
+  if (at != std::string::npos && at > 0) {
+    const std::size_t start = word == std::string::npos ? 0 : word + 1;
+    const std::int64_t size = number_after(r.notes.substr(start, at - start), "");
+    if (size > 0) s.image = size;
+  }
+  return s;
+}
+
 ModelShape shape_of(const MeasuredRun& r, Family family) {
+  if (family == Family::resnet) return convnet_of(r);
   ModelShape s;
   s.name = r.model;
   s.family = family;
@@ -125,6 +159,11 @@ ModelShape shape_of(const MeasuredRun& r, Family family) {
       s.dropout = 0.1;
       if (r.params) set_heads(s, *r.params);
       break;
+    case Family::resnet:
+    case Family::vit:
+    case Family::t5:
+    case Family::txl:
+      break;
   }
   s.tied_head = family != Family::llama;
   if (r.params && family != Family::bert) {
@@ -147,7 +186,8 @@ bool uses_megatron(const MeasuredRun& r) {
 Training training_of(const MeasuredRun& r, Family family) {
   Training t;
   t.batch = *r.micro_batch;
-  t.seq = *r.seq;
+  t.seq = family == Family::resnet ? 1 : *r.seq;
+  if (family == Family::resnet) t.optimizer = OptimizerKind::sgd_momentum;
   t.accumulation = r.grad_accum.value_or(1);
   t.precision.compute = *parse_dtype(r.std_compute);
   const bool narrow = info(t.precision.compute).bytes < 4;

@@ -8,7 +8,6 @@
 namespace stepsight {
 namespace {
 
-constexpr std::array<std::string_view, 3> family_names{"gpt", "llama", "bert"};
 constexpr std::array<std::string_view, 3> gradient_names{"fp32", "fp16", "bf16"};
 
 constexpr auto precision_names = [] {
@@ -82,7 +81,7 @@ constexpr KeyKind text = KeyKind::text;
 
 // The bounds are sanity, ten to a thousand times what exists; what a combination allows is said by
 // model/scenario_rules.h.
-constexpr std::array<ScenarioKey, 63> keys{{
+constexpr std::array<ScenarioKey, 64> keys{{
     // clang-format off
     {"model", "name", text, 0, 0, {}, nullptr, "-",
      "a built-in model (`stepsight show models`) or the path of a model file"},
@@ -91,7 +90,7 @@ constexpr std::array<ScenarioKey, 63> keys{{
     {"model", "family", word, 0, 0, family_names, set_family, "-",
      "the kind of block; needed without `name` and `config`"},
     {"model", "layers", integer, 1, 1e4, {}, model<&M::layers>, "needed with `family`",
-     "number of blocks"},
+     "number of blocks; of a resnet 18, 34, 50, 101 or 152"},
     {"model", "hidden", integer, 1, 1e6, {}, model<&M::hidden>, "needed with `family`",
      "width of the residual stream"},
     {"model", "heads", integer, 1, 1e5, {}, model<&M::heads>, "needed with `family`",
@@ -103,7 +102,7 @@ constexpr std::array<ScenarioKey, 63> keys{{
     {"model", "ffn", integer, 1, 1e7, {}, model<&M::ffn>, "`4 hidden` (gpt, bert), needed (llama)",
      "width of the feed-forward layer"},
     {"model", "vocab", integer, 1, 1e8, {}, model<&M::vocab>, "needed with `family`",
-     "rows of the embedding, padding included"},
+     "rows of the embedding, padding included; classes of an image model"},
     {"model", "positions", integer, 0, 1e8, {}, model<&M::positions>,
      "`max_seq` (gpt, bert), 0 (llama)", "learned position embeddings; 0 for none"},
     {"model", "token_types", integer, 0, 1e6, {}, model<&M::token_types>, "2 (bert), else 0",
@@ -134,6 +133,8 @@ constexpr std::array<ScenarioKey, 63> keys{{
      "BERT's dense layer on the first token"},
     {"model", "dropout", number, 0, 0.99, {}, model<&M::dropout>, "0",
      "probability; above 0 the dropout passes are counted"},
+    {"model", "image", integer, 1, 1e5, {}, model<&M::image>, "224 (resnet, vit)",
+     "pixels a side of an image"},
 
     {"training", "batch", integer, 1, 1e6, {}, training<&T::batch>, "1",
      "sequences of each GPU in one micro-step (weak scaling)"},

@@ -10,16 +10,18 @@ namespace stepsight {
 namespace {
 
 constexpr std::int64_t largest = std::int64_t{1} << 40;
+constexpr std::int64_t widest = 1 << 20;  // of an image: products of sizes stay far from overflow
 
 struct Columns {
   std::size_t op, m, n, k, dtype, layout, bytes, gpus, rows, cols, batch, heads, kv_heads, seq,
-      head_dim, causal, backward;
+      head_dim, causal, backward, channels, size, out, kernel, stride, groups;
 };
 
 Columns columns_of(CsvTable& t) {
   const auto c = [&](std::string_view name) { return t.optional_column(name); };
   return {t.column("op"), c("m"), c("n"), c("k"), c("dtype"), c("layout"), c("bytes"), c("gpus"), c("rows"),
-          c("cols"), c("batch"), c("heads"), c("kv_heads"), c("seq"), c("head_dim"), c("causal"), c("backward")};
+          c("cols"), c("batch"), c("heads"), c("kv_heads"), c("seq"), c("head_dim"), c("causal"), c("backward"),
+          c("channels"), c("size"), c("out"), c("kernel"), c("stride"), c("groups")};
 }
 
 class RowReader {
@@ -34,8 +36,11 @@ class RowReader {
     if (op == "h2d" || op == "d2h") return CopyShape{op == "h2d", bytes()};
     if (const auto kind = parse_collective(op)) return CollectiveShape{*kind, need(c_.gpus, "gpus"), bytes()};
     if (const auto kind = parse_pass(op)) return pass(*kind);
+    for (std::size_t i = 0; i < convolution_names.size(); ++i) {
+      if (op == convolution_names[i]) return convolution(static_cast<ConvolutionDirection>(i));
+    }
     t_.mistake(c_.op, "'" + std::string(op.substr(0, 40)) +
-                          "' is no operator: gemm, attention, a pass (show), a collective, h2d or d2h");
+                          "' is no operator: gemm, attention, conv, a pass (show), a collective, h2d or d2h");
     return Pass{};
   }
 
@@ -98,6 +103,33 @@ class RowReader {
     a.dtype = dtype();
     if (a.kv_heads > a.heads) t_.mistake(c_.kv_heads, "must not exceed heads");
     return a;
+  }
+  std::int64_t or_one(std::size_t column) {
+    if (column == CsvTable::absent) return 1;
+    return t_.optional_integer(column, 1, widest).value_or(1);
+  }
+  std::int64_t need_small(std::size_t column, const char* name) {
+    if (column != CsvTable::absent) return t_.integer(column, 1, widest);
+    return need(column, name);
+  }
+  Convolution convolution(ConvolutionDirection direction) {
+    Convolution c;
+    c.batch = or_one(c_.batch);
+    c.channels = need_small(c_.channels, "channels");
+    c.height = c.width = need_small(c_.size, "size");
+    c.out = need_small(c_.out, "out");
+    c.kernel_height = c.kernel_width = or_one(c_.kernel);
+    c.padding = c.kernel_height / 2;
+    c.stride = or_one(c_.stride);
+    c.groups = or_one(c_.groups);
+    c.direction = direction;
+    c.dtype = dtype();
+    if (c.kernel_height > c.height) t_.mistake(c_.kernel, "must not exceed size");
+    if (c.channels % c.groups != 0 || c.out % c.groups != 0) {
+      t_.mistake(c_.groups, "must divide channels and out");
+      c.groups = 1;
+    }
+    return c;
   }
   // A pass by its shape, or by the bytes of one tensor.
   Pass pass(PassKind kind) {

@@ -1,6 +1,7 @@
 // A table of operator shapes, as `cost --csv` takes it: columns op,m,n,k,dtype,layout for products,
 // op,bytes,gpus for collectives and copies, op,rows,cols,dtype for passes,
-// op,batch,heads,kv_heads,seq,head_dim,causal for attention. Other columns are kept as they are.
+// op,batch,heads,kv_heads,seq,head_dim,causal for attention, op,batch,channels,size,out,kernel,stride,
+// groups for convolutions of square images, padded by half the kernel. Other columns are kept as they are.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -22,7 +23,7 @@ struct CopyShape {
   bool to_device = false;
   double bytes = 0;
 };
-using CostShape = std::variant<Gemm, Attention, Pass, CollectiveShape, CopyShape>;
+using CostShape = std::variant<Gemm, Attention, Pass, Convolution, CollectiveShape, CopyShape>;
 
 struct ShapeTable {
   std::vector<std::string> header;

@@ -72,6 +72,11 @@ const std::vector<Published> published{
     {"tinybert-14m", 14350248},
     {"bert-base-mlm", 109514298},
     {"bert-large-mlm", 335174458},
+    {"resnet18", 11689512},
+    {"resnet34", 21797672},
+    {"resnet50", 25557032},
+    {"resnet101", 44549160},
+    {"resnet152", 60192808},
 };
 
 ModelShape small_gpt() {

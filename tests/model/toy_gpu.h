@@ -17,6 +17,7 @@ inline GpuProfile toy_gpu() {
   gpu.vendor_TFLOPS.fill(800);
   gpu.gemm.fill(class_values<GemmParameters>());
   gpu.attention.fill(class_values<AttentionParameters>());
+  gpu.convolution.fill(class_values<ConvolutionParameters>());
   gpu.pass.fill(class_values<PassParameters>());
   gpu.host = class_values<HostParameters>();
   gpu.host_to_device = class_values<CopyParameters>();

@@ -68,6 +68,9 @@ bool positive(const Work& work) {
   if (const auto* a = std::get_if<Attention>(&work)) {
     return std::min({a->batch, a->heads, a->kv_heads, a->seq, a->head_dim}) > 0;
   }
+  if (const auto* c = std::get_if<Convolution>(&work)) {
+    return std::min({c->batch, c->channels, c->out, out_height(*c), out_width(*c)}) > 0;
+  }
   const Pass& p = std::get<Pass>(work);
   return std::min(p.rows, p.cols) > 0;
 }
