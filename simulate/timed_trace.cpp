@@ -86,7 +86,8 @@ void Pricer::time_kernels() {
     const WorkKind kind = work_kind(k);
     out_.kernels.push_back({to_picoseconds(Seconds{seconds}),
                         to_picoseconds(Seconds{issue}),
-                        label(name_of(kind), phase_of(k.part), kind)});
+                        label(name_of(kind), phase_of(k.part), kind),
+                        kind == WorkKind::gemm || kind == WorkKind::attention});
     out_.kernel_seconds[static_cast<std::size_t>(kind)] += seconds;
     out_.host_seconds += issue;
   }

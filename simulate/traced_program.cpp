@@ -9,9 +9,10 @@ namespace stepsight {
 namespace {
 
 // Rows of step_machine()'s slow-down matrix.
-constexpr std::uint8_t compute_class = 1;
+constexpr std::uint8_t compute_class = 1;  // bound by instructions
 constexpr std::uint8_t collective_class = 2;
 constexpr std::uint8_t copy_class = 3;
+constexpr std::uint8_t memory_class = 4;  // compute bound by memory
 
 class Builder {
  public:
@@ -64,7 +65,8 @@ TaskId Builder::compute(const Timed& op, bool host_waits) {
   const TaskId issued =
       waits ? tasks_.add({out_.host, op.issue, op.label, 0}, {tasks_.last_in_lane(out_.compute)})
             : tasks_.add({out_.host, op.issue, op.label, 0});
-  const TaskSpec spec{out_.compute, op.kernel, op.label, compute_class};
+  const std::uint8_t slowed_as = op.clocked ? compute_class : memory_class;
+  const TaskSpec spec{out_.compute, op.kernel, op.label, slowed_as};
   if (!awaited_) return tasks_.add(spec, {issued});
   const TaskId done = tasks_.add(spec, {issued, *awaited_});
   awaited_.reset();
