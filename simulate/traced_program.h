@@ -1,29 +1,10 @@
 // A traced step with data parallelism laid over it, as a program for the engine: the same host,
 // compute and communication lanes as a step that was built from a model (simulate/step_program.h).
 #pragma once
-#include "model/traced_step.h"
 #include "simulate/step_program.h"
-#include "simulate/traced_costs.h"
+#include "simulate/timed_trace.h"
 
 namespace stepsight {
-
-// What gradients and sharded parameters travel over; Kind::none where nothing does.
-struct TracedLinks {
-  Link gradients;       // DDP's all-reduce, or the loop-back
-  Link gather, scatter;  // FSDP's
-};
-
-// UserError for a link that the profile does not know.
-TracedLinks resolve_traced_links(const GpuProfile& gpu, const Scenario& scenario);
-
-// Everything that a traced step is built from. All outlives what is built.
-struct TracedParts {
-  const TracedStep& step;
-  const TracedCosts& costs;  // of `step`
-  const Scenario& scenario;
-  const GpuProfile& gpu;
-  const TracedLinks& links;
-};
 
 // Every kernel in the order of the trace, no earlier than it was issued and one stream gap
 // (LaunchParameters) after the one before; gradients are copied into DDP's buckets as they get

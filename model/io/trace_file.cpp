@@ -191,7 +191,7 @@ class Collector {
 };
 
 void Collector::take_kernel(const TraceEvent& e) {
-  if (!e.start || !e.duration) stream_.fail("a kernel without \"ts\" or \"dur\"");
+  if (!e.start || !e.duration) stream_.fail(R"(a kernel without "ts" or "dur")");
   if (!window_.whole && (*e.start < window_.begin || *e.start > latest_kernel_)) return;
   TraceKernel k;
   k.start = *e.start;

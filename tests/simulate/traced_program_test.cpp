@@ -137,6 +137,12 @@ TEST_CASE("the slow-down of compute under a collective applies to traced kernels
   CHECK(step_of(toy_step(), on(8), gpu) == Approx(alone + bucket / 2));
   CHECK(predict_traced(toy_step(), on(8), gpu).point.prediction.attribution.slow_down ==
         Approx(bucket / 2));
+  // A memory-bound kernel in its place is slowed as such.
+  gpu.overlap.compute_under_collective = 1;
+  gpu.overlap.memory_under_collective = 0.25;
+  TracedStep memory = toy_step();
+  memory.kernels[4].kind = KernelKind::memory;
+  CHECK(step_of(memory, on(8), gpu) == Approx(alone + bucket * 0.75));
 }
 
 TEST_CASE("the parts of a traced step's attribution add up to it") {
