@@ -42,7 +42,7 @@ constexpr std::array<NamedGemm, 3> gemms{{
 
 std::vector<std::int64_t> copy_sizes(bool full) {
   // 25 MiB is the gradient bucket that frameworks start from.
-  if (full) return {mib, 4 * mib, 25 * mib, 100 * mib, 400 * mib};
+  if (full) return {25 * mib, 400 * mib, 4 * mib};
   return {25 * mib, 200 * mib};
 }
 
@@ -132,24 +132,22 @@ bool measure_pairs(Session& session,
   return true;
 }
 
-// Collectives over all GPUs, each number of channels with a communicator of its own.
-bool measure_collectives(Session& session, const std::vector<int>& devices, bool full) {
-  if (devices.size() < 2) return true;
-  const std::vector<Work> works = step_works(devices);
-  for (const ChannelGroup& group : collective_settings(full)) {
-    if (!session.go_on()) return false;
-    std::vector<Work> collectives;
-    try {
-      collectives = collective_works(devices, group);
-    } catch (const GpuError& error) {
-      // A number of channels that this library or machine does not take costs its own points alone.
-      if (group.channels == 0) throw;
-      std::cerr << "calibrate_overlap: " << group.channels << " channels: " << error.what() << '\n';
-      continue;
-    }
-    if (!measure_pairs(session, works, collectives)) return false;
+// Collectives over all GPUs with one number of channels, beside each kind of work. False when to stop.
+bool measure_group(Session& session,
+                   const std::vector<int>& devices,
+                   const std::vector<Work>& works,
+                   const ChannelGroup& group) {
+  if (!session.go_on()) return false;
+  std::vector<Work> collectives;
+  try {
+    collectives = collective_works(devices, group);
+  } catch (const GpuError& error) {
+    // A number of channels that this library or machine does not take costs its own points alone.
+    if (group.channels == 0) throw;
+    std::cerr << "calibrate_overlap: " << group.channels << " channels: " << error.what() << '\n';
+    return true;
   }
-  return true;
+  return measure_pairs(session, works, collectives);
 }
 
 void measure(const Tool& self, const Options& options) {
@@ -158,11 +156,16 @@ void measure(const Tool& self, const Options& options) {
   session.add_library("nccl", nccl.empty() ? "none" : nccl);
   std::vector<int> devices;
   for (const Device& device : require_gpus()) devices.push_back(device.index);
-  // What only a machine with several GPUs can tell comes first.
-  bool all = measure_collectives(session, devices, options.full);
-  if (all) {
-    all = measure_pairs(
-        session, step_works({options.device}), one_gpu_transfers(options.device, options.full));
+  const bool several = devices.size() > 1;
+  const std::vector<ChannelGroup> groups = collective_settings(options.full);
+  const std::vector<Work> works = several ? step_works(devices) : std::vector<Work>{};
+  // What a step meets comes first; what a choice of channels would change comes last.
+  bool all = !several || measure_group(session, devices, works, groups.front());
+  all = all && measure_pairs(session,
+                             step_works({options.device}),
+                             one_gpu_transfers(options.device, options.full));
+  for (std::size_t i = 1; several && all && i < groups.size(); ++i) {
+    all = measure_group(session, devices, works, groups[i]);
   }
   session.finish(all);
 }

@@ -48,7 +48,7 @@ constexpr std::array<Stage, 8> stages{{
     {"calibrate_gemm", "gemm.json", 15, 110},
     {"calibrate_hbm", "hbm.json", 3, 10},
     {"calibrate_host", "host.json", 4, 10},
-    {"calibrate_overlap", "overlap.json", 4, 45},
+    {"calibrate_overlap", "overlap.json", 4, 75},
     {"calibrate_power", "power.json", 7, 20},
     {"calibrate_collectives", "collectives.json", 5, 60},
     {"framework_operators.py", "framework.json", 16, 90},

@@ -17,8 +17,6 @@ namespace {
 using Points = std::vector<OverlapPoint>;
 using W = OverlapWork;
 
-constexpr double large_message = 25e6;
-
 struct ParameterRow {
   std::string_view name;
   std::array<W, 2> victims;
@@ -65,13 +63,30 @@ double marginal_rate(const Points& sizes) {
   return wait < 0 ? xx / xy : 1 / slope;
 }
 
-std::vector<double> rates_of_collectives(const Points& points) {
-  std::map<std::tuple<std::uint32_t, std::string, std::string>, Points> ladders;
-  std::vector<double> rates;
+// The sizes of one collective and one kind of compute, of one file.
+using Ladders = std::map<std::tuple<std::uint32_t, std::string, std::string>, Points>;
+
+Ladders ladders_of(const Points& points) {
+  Ladders ladders;
   for (const OverlapPoint& p : points) {
     ladders[{p.source, p.victim_name, p.aggressor_name}].push_back(p);
   }
-  for (const auto& [name, sizes] : ladders) {
+  return ladders;
+}
+
+Points largest_messages(const Points& points) {
+  Points out;
+  for (const auto& [name, sizes] : ladders_of(points)) {
+    const double most = std::ranges::max_element(sizes, {}, &OverlapPoint::bytes)->bytes;
+    std::ranges::copy_if(
+        sizes, std::back_inserter(out), [&](const OverlapPoint& p) { return p.bytes == most; });
+  }
+  return out;
+}
+
+std::vector<double> rates_of_collectives(const Points& points) {
+  std::vector<double> rates;
+  for (const auto& [name, sizes] : ladders_of(points)) {
     const auto timed = [](const OverlapPoint& p) { return p.alone_us > 0 && p.beside_us > 0; };
     const bool along_sizes = sizes.size() > 1 && std::ranges::all_of(sizes, timed);
     const double rate = along_sizes ? marginal_rate(sizes) : 0;
@@ -102,7 +117,7 @@ std::optional<OverlapRate> fit_overlap_rate(const std::vector<OverlapPoint>& poi
     rates = rates_of_collectives(chosen);
   } else {
     if (collective) {
-      chosen = prefer(chosen, [](const OverlapPoint& p) { return p.bytes >= large_message; });
+      chosen = largest_messages(chosen);
     }
     for (const OverlapPoint& p : chosen) rates.push_back(p.rate);
   }

@@ -16,9 +16,9 @@ struct OverlapRate {
 
 // The rate that the overlap parameter of this name (model/parameters.h) stands for; nullopt without
 // points.
-// Compute beside a collective: the median over messages of 25 MB and more, beside which a collective's
-// kernel runs almost all the time; points of fixed channels count only where the library's own choice
-// was not measured.
+// Compute beside a collective: the median over kinds of collective and shapes of product, each with its
+// largest message, beside which the collective's kernel waits least and runs almost all the time; points
+// of fixed channels count only where the library's own choice was not measured.
 // A collective beside compute: each of its kernels first waits for multiprocessors, about as long as a
 // kernel of the compute runs, whatever the message. So the rate is that of a further byte: one over the
 // slope of the time beside over the time alone, along the sizes of one collective. One size alone gives
