@@ -29,6 +29,14 @@ double output_bytes(const Pass& pass) {
 }
 
 // The shared part of an attention's tensors: elements of one head's rows, all sequences.
+// Elements of a convolution's image, and of what it makes of it.
+double image_elements(const Convolution& c) {
+  return real(c.batch) * real(c.channels) * real(c.height) * real(c.width);
+}
+double result_elements(const Convolution& c) {
+  return real(c.batch) * real(c.out) * real(out_height(c)) * real(out_width(c));
+}
+
 double head_elements(const Attention& a) {
   return real(a.batch) * real(a.seq) * real(a.head_dim);
 }
@@ -150,7 +158,11 @@ void StageWalk::forward_pass(const Operator& op, const Pass& pass) {
       // The dropout before it is a part of the kernel, its mask is not.
       return keep(op.label, own + 8 * real(pass.rows) + (rules_.dropout ? elements : 0));
     case PassKind::gelu:
-    case PassKind::fused_gelu: return keep(op.label, own);
+    case PassKind::fused_gelu:
+    case PassKind::batch_norm:
+    case PassKind::fused_batch_norm:
+    case PassKind::fused_batch_norm_add: return keep(op.label, own);
+    case PassKind::max_pool: return keep(op.label, 2 * elements);  // 8-byte indices of a quarter
     // Gate and up are its input, or are one tensor with it.
     case PassKind::silu:
     case PassKind::silu_strided:
@@ -180,6 +192,11 @@ void StageWalk::forward(std::size_t i) {
   } else if (const auto* attention = std::get_if<Attention>(&op.work)) {
     output = real(attention->heads) * head_elements(*attention) * info(attention->dtype).bytes;
     forward_attention(op, *attention);
+    product_ = nullptr;
+  } else if (const auto* convolution = std::get_if<Convolution>(&op.work)) {
+    const double each = info(convolution->dtype).bytes;
+    output = result_elements(*convolution) * each;
+    keep(op.label, image_elements(*convolution) * each);
     product_ = nullptr;
   } else {
     const Pass& pass = std::get<Pass>(op.work);
@@ -214,7 +231,9 @@ void StageWalk::run_forward() {
 // counted when it is ready, not as a gradient of activations.
 bool StageWalk::is_parameter_gradient(std::size_t i) const {
   const Operator& op = stage_.backward[i];
-  const Pass& pass = std::get<Pass>(op.work);
+  const auto* const own = std::get_if<Pass>(&op.work);
+  if (own == nullptr) return false;
+  const Pass& pass = *own;
   if (pass.kind == PassKind::cast_up && i > 0) {
     const auto* product = std::get_if<Gemm>(&stage_.backward[i - 1].work);
     return product != nullptr && product->layout == Layout::NT && product->m == pass.rows &&
@@ -252,6 +271,10 @@ std::size_t StageWalk::backward_run(std::size_t begin, std::size_t& ready) {
       // of the query.
       scratch += real(a->heads) * each * 4;
       if (a->kv_heads < a->heads) scratch += 2 * real(a->heads) * each * info(a->dtype).bytes;
+    } else if (const auto* convolution = std::get_if<Convolution>(&work)) {
+      if (convolution->direction == ConvolutionDirection::dgrad) {
+        outputs += image_elements(*convolution) * info(convolution->dtype).bytes;
+      }
     } else {
       const Pass& pass = std::get<Pass>(work);
       // The gradient of compiled logits is written over the logits.

@@ -93,6 +93,11 @@ bool equal(const std::vector<Operator>& a, const std::vector<Operator>& b) {
       return t->batch == o.batch && t->heads == o.heads && t->kv_heads == o.kv_heads &&
              t->seq == o.seq && t->causal == o.causal && t->backward == o.backward;
     }
+    if (const auto* c = std::get_if<Convolution>(&x.work)) {
+      const Convolution& o = std::get<Convolution>(y.work);
+      return c->direction == o.direction && flops(*c).value == flops(o).value &&
+             bytes(*c).value == bytes(o).value;
+    }
     const Pass& p = std::get<Pass>(x.work);
     const Pass& o = std::get<Pass>(y.work);
     return p.kind == o.kind && p.rows == o.rows && p.cols == o.cols && p.dtype == o.dtype;
