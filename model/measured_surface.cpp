@@ -213,6 +213,17 @@ MeasuredSurface::MeasuredSurface(std::vector<Sample> samples, Interpolation inte
   arrange(samples_, split_axes_, axes_);
 }
 
+// Correlation lost along the sizes in which no two points differ: the same for all of them, and
+// therefore a factor of the whole estimate.
+double MeasuredSurface::off_axis_correlation(const Point& query) const {
+  double far = 0;
+  for (std::size_t d = 0; d < max_dimensions; ++d) {
+    if (std::ranges::find(axes_, d) != axes_.end()) continue;
+    far += std::abs(static_cast<double>(query[d]) - static_cast<double>(samples_.front().at[d]));
+  }
+  return std::exp(-far);
+}
+
 MeasuredSurface::Answer MeasuredSurface::at(const Point& query) const {
   Search search{query};
   const bool averaging = interpolation_ == Interpolation::average;
@@ -228,7 +239,10 @@ MeasuredSurface::Answer MeasuredSurface::at(const Point& query) const {
   if (!std::isfinite(distance)) return {0, infinity};
   constexpr double same = 1e-6;
   if (distance < same) return {mean_within(nearest, same), 0};
-  if (averaging) return {bounded_by(nearest, kriged(nearest, query, axes_), 0, 0), distance};
+  if (averaging) {
+    const double estimate = kriged(nearest, query, axes_) * off_axis_correlation(query);
+    return {bounded_by(nearest, estimate, 0, 0), distance};
+  }
   const double faded = 1.0 / (1.0 + (distance / fade) * (distance / fade));
   const double plane = bounded_by(nearest, local_plane(nearest, query, axes_), infinity, -infinity);
   return {plane * faded, distance};

@@ -50,6 +50,8 @@ class MeasuredSurface {
   [[nodiscard]] std::size_t size() const { return samples_.size(); }
 
  private:
+  [[nodiscard]] double off_axis_correlation(const Point& query) const;
+
   // A k-d tree stored in place: the median of each range splits it along the axis in which the
   // range is widest, which stands at the median's index in split_axes_. axes_ are those in which any
   // two points differ.

@@ -82,3 +82,12 @@ TEST_CASE("an average weighs two corners of a cell alike") {
   const double weight = std::exp(-1.0) / (1.1 + std::exp(-2.0));
   CHECK(surface.at({10, 5}).log_residual == Approx(0.4 * weight).epsilon(1e-4));
 }
+
+TEST_CASE("an average fades along sizes in which its points do not differ, too") {
+  const MeasuredSurface one({{{1, 2}, 0.5F}}, Interpolation::average);
+  CHECK(one.at({1, 2}).log_residual == Approx(0.5));
+  CHECK(std::abs(one.at({1, 12}).log_residual) < 1e-4);
+  const MeasuredSurface row({{{0, 2}, 0.5F}, {{1, 2}, 0.5F}}, Interpolation::average);
+  CHECK(std::abs(row.at({0.5F, 12}).log_residual) < 1e-4);
+}
+
