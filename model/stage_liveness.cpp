@@ -28,7 +28,6 @@ double output_bytes(const Pass& pass) {
   }
 }
 
-// The shared part of an attention's tensors: elements of one head's rows, all sequences.
 // Elements of a convolution's image, and of what it makes of it.
 double image_elements(const Convolution& c) {
   return real(c.batch) * real(c.channels) * real(c.height) * real(c.width);
@@ -37,6 +36,7 @@ double result_elements(const Convolution& c) {
   return real(c.batch) * real(c.out) * real(out_height(c)) * real(out_width(c));
 }
 
+// The shared part of an attention's tensors: elements of one head's rows, all sequences.
 double head_elements(const Attention& a) {
   return real(a.batch) * real(a.seq) * real(a.head_dim);
 }

@@ -184,8 +184,6 @@ double Card::states(const Share& share) const {
   return sum;
 }
 
-// Units that lie gathered while one of them computes, and the gradients of one that are on their way
-// to be scattered while the next one's are formed.
 // What that many blocks keep for backward: those that recompute and those that do not, in the model's
 // proportion.
 double Card::saved(double blocks) const {
@@ -194,6 +192,7 @@ double Card::saved(double blocks) const {
   return blocks * ((1 - kept) * block_.saved + kept * kept_block_.saved);
 }
 
+// Units that lie gathered while one of them computes, the root beside them.
 double Card::gathered(double blocks) const {
   const Parallel& p = scenario_.parallel;
   if (!shards_parameters(strategy_) || shards_ <= 1) return 0;
