@@ -51,7 +51,7 @@ Attention StageBuilder::whole_attention() const {
           shape_.kv_heads,
           training_.seq,
           shape_.head_dim,
-          shape_.family != Family::bert,
+          is_causal(shape_.family),
           false,
           shape_.dropout > 0,
           compute()};

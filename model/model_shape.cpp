@@ -4,6 +4,10 @@
 #include <utility>
 
 #include "model/convnet.h"
+#include "model/latent_attention.h"
+#include "model/moe.h"
+#include "model/transformer_xl.h"
+#include "model/vit.h"
 
 namespace stepsight {
 namespace {
@@ -68,14 +72,23 @@ void add_ffn(TensorList& list, const ModelShape& s) {
 void add_block(TensorList& list, const ModelShape& s) {
   switch (s.family) {
     case Family::gpt:
+    case Family::vit:
       add_norm(list, s, "norm1.weight", "norm1.bias");
       add_attention(list, s);
       add_norm(list, s, "norm2.weight", "norm2.bias");
       add_ffn(list, s);
       return;
     case Family::llama:
-      add_attention(list, s);
-      add_ffn(list, s);
+      if (s.kv_rank > 0) {
+        for (const auto& [role, elements] : latent_attention_tensors(s)) list.add(role, elements);
+      } else {
+        add_attention(list, s);
+      }
+      if (s.experts > 0 && list.layer >= s.dense_layers) {
+        for (const auto& [role, elements] : expert_tensors(s)) list.add(role, elements);
+      } else {
+        add_ffn(list, s);
+      }
       add_norm(list, s, "norm1.weight", "norm1.bias");
       add_norm(list, s, "norm2.weight", "norm2.bias");
       return;
@@ -86,8 +99,6 @@ void add_block(TensorList& list, const ModelShape& s) {
       add_norm(list, s, "norm2.weight", "norm2.bias");
       return;
     case Family::resnet:
-    case Family::vit:
-    case Family::t5:
     case Family::txl:
       return;  // written down in files of their own
   }
@@ -145,15 +156,21 @@ void head_problems(std::vector<std::string>& found, const ModelShape& s) {
 
 std::vector<ParameterTensor> parameter_tensors(const ModelShape& shape) {
   if (shape.family == Family::resnet) return convnet_tensors(shape);
+  if (shape.family == Family::txl) return transformer_xl_tensors(shape);
   TensorList list;
   list.tensors.reserve(static_cast<std::size_t>(16 * shape.layers + 16));
-  add_embeddings(list, shape);
+  if (shape.family == Family::vit) {
+    list.tensors = patch_tensors(shape);
+  } else {
+    add_embeddings(list, shape);
+  }
   for (list.layer = 0; list.layer < shape.layers; ++list.layer) add_block(list, shape);
   if (shape.family == Family::bert) {
     add_bert_head(list, shape);
   } else {
     add_norm(list, shape, "final_norm.weight", "final_norm.bias");
     if (!shape.tied_head) list.add("head.weight", shape.vocab * shape.hidden);
+    if (shape.family == Family::vit) list.add("head.bias", shape.vocab);
   }
   return std::move(list.tensors);
 }
@@ -177,6 +194,18 @@ std::vector<std::string> problems(const ModelShape& shape) {
   require_not_negative(found, "positions", shape.positions);
   require_not_negative(found, "token_types", shape.token_types);
   require_not_negative(found, "max_seq", shape.max_seq);
+  const auto take = [&](std::vector<std::string> more) {
+    for (std::string& sentence : more) found.push_back(std::move(sentence));
+  };
+  if (shape.family == Family::vit) {
+    take(patch_problems(shape));
+    if (shape.tied_head || shape.rms_norm || shape.gated_ffn) {
+      found.emplace_back("family vit has LayerNorm, GELU and a head of its own");
+    }
+  }
+  if (shape.family == Family::txl) take(transformer_xl_problems(shape));
+  take(expert_problems(shape));
+  take(latent_attention_problems(shape));
   if (shape.family != Family::bert && shape.mlm_head) {
     found.emplace_back("mlm_head belongs to family bert only");
   }
@@ -190,7 +219,10 @@ std::vector<std::string> problems(const ModelShape& shape) {
   // model.
   const double block = 4.0 * static_cast<double>(shape.hidden) * static_cast<double>(shape.heads) *
                            static_cast<double>(shape.head_dim) +
-                       3.0 * static_cast<double>(shape.hidden) * static_cast<double>(shape.ffn);
+                       3.0 * static_cast<double>(shape.hidden) * static_cast<double>(shape.ffn) +
+                       3.0 * static_cast<double>(shape.hidden) *
+                           static_cast<double>(shape.expert_ffn) *
+                           static_cast<double>(shape.experts + shape.shared_experts);
   const double rest = static_cast<double>(shape.hidden) * (2.0 * static_cast<double>(shape.vocab) +
                                                            static_cast<double>(shape.positions));
   if (block * static_cast<double>(shape.layers) + rest > 1e15 || shape.layers > 100000) {

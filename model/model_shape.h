@@ -10,9 +10,9 @@
 
 namespace stepsight {
 
-enum class Family { gpt, llama, bert, resnet, vit, t5, txl };
-inline constexpr std::array<std::string_view, 7> family_names{"gpt", "llama", "bert", "resnet",
-                                                              "vit", "t5",    "txl"};
+enum class Family { gpt, llama, bert, resnet, vit, txl };
+inline constexpr std::array<std::string_view, 6> family_names{"gpt",    "llama", "bert",
+                                                              "resnet", "vit",   "txl"};
 
 // Families whose samples are images, not sequences of tokens.
 constexpr bool takes_images(Family family) {
@@ -45,6 +45,28 @@ struct ModelShape {
   bool pooler = false;           // BERT: dense layer on the first token
   double dropout = 0;            // > 0: dropout passes run in training
   std::int64_t image = 0;        // resnet, vit: pixels a side of an image
+  std::int64_t patch = 0;        // vit: pixels a side of a patch, which becomes a token
+
+  // A mixture of experts (llama); experts = 0: none. ffn is then the dense layers' width.
+  std::int64_t experts = 0;
+  std::int64_t experts_per_token = 0;
+  std::int64_t shared_experts = 0;  // that every token visits
+  std::int64_t expert_ffn = 0;      // width of one expert
+  std::int64_t dense_layers = 0;    // first layers without experts
+  double capacity_factor = 1;       // rows that each expert works through, over an even share
+
+  // Latent attention (llama); kv_rank = 0: none. head_dim is then a head's width without rotary columns.
+  std::int64_t q_rank = 0;  // 0: queries in one step
+  std::int64_t kv_rank = 0;
+  std::int64_t rope_dim = 0;  // rotary columns of a head
+  std::int64_t v_dim = 0;     // columns of a head's value
+
+  // txl: tokens of earlier segments that attention sees, too, and ranks by frequency at which the
+  // adaptive softmax changes from its head to the first, second and third cluster of words.
+  std::int64_t memory = 0;
+  std::int64_t cutoff_1 = 0;
+  std::int64_t cutoff_2 = 0;
+  std::int64_t cutoff_3 = 0;
 };
 
 // One parameter tensor, in the order in which the framework registers it (which is the order that
@@ -64,14 +86,24 @@ std::int64_t parameter_count(const ModelShape& shape);
 
 // Families whose layers can be split over tensor- or context-parallel ranks here.
 constexpr bool can_be_split(const ModelShape& shape) {
-  return shape.family == Family::gpt || shape.family == Family::llama ||
-         shape.family == Family::bert;
+  const bool usual = shape.family == Family::gpt || shape.family == Family::llama ||
+                     shape.family == Family::bert;
+  return usual && shape.experts == 0 && shape.kv_rank == 0;
+}
+// Attention that sees earlier tokens only.
+constexpr bool is_causal(Family family) {
+  return family == Family::gpt || family == Family::llama || family == Family::txl;
+}
+// Tokens of an image: its patches and the class token. Precondition: patch > 0.
+constexpr std::int64_t image_tokens(const ModelShape& shape) {
+  return (shape.image / shape.patch) * (shape.image / shape.patch) + 1;
 }
 
 // The longest sequence the model takes: its learned positions, else max_seq; 0 = not stated. A
 // convolution net's image counts as one token.
 constexpr std::int64_t longest_sequence(const ModelShape& shape) {
   if (shape.family == Family::resnet) return 1;
+  if (shape.family == Family::vit) return shape.patch > 0 ? image_tokens(shape) : 0;
   return shape.positions > 0 ? shape.positions : shape.max_seq;
 }
 

@@ -9,6 +9,13 @@ namespace {
 
 using Violations = std::vector<RuleViolation>;
 
+// In the words of a message: "models of family resnet".
+std::string kind_of(const ModelShape& model) {
+  if (model.kv_rank > 0) return "models with latent attention";
+  if (model.experts > 0) return "models with experts";
+  return "models of family " + std::string(family_names[static_cast<std::size_t>(model.family)]);
+}
+
 void check_model(Violations& found, const ModelShape& model) {
   for (std::string& sentence : problems(model)) {
     const std::size_t end = sentence.find_first_of(" ,");
@@ -67,9 +74,7 @@ void check_tensor(Violations& found, const Scenario& s) {
   if (ranks > 1 && !can_be_split(m)) {
     found.push_back({"parallel",
                      "tensor",
-                     "tensor must be 1 for family " +
-                         std::string(family_names[static_cast<std::size_t>(m.family)]) +
-                         ": its layers are not split over ranks here",
+                     "tensor must be 1 for " + kind_of(m) + ": their layers are not split over ranks here",
                      {"model"}});
     return;
   }
@@ -94,9 +99,8 @@ void check_sequence_splits(Violations& found, const Scenario& s) {
   if (p.context > 1 && !can_be_split(s.model)) {
     found.push_back({"parallel",
                      "context",
-                     "context must be 1 for family " +
-                         std::string(family_names[static_cast<std::size_t>(s.model.family)]) +
-                         ": its sequences are not split over ranks here",
+                     "context must be 1 for " + kind_of(s.model) +
+                         ": their sequences are not split over ranks here",
                      {"model"}});
     return;
   }

@@ -206,18 +206,22 @@ void StageBuilder::gelu(std::int64_t width, std::int64_t rows) {
   save(real(rows * width) * size_of(compute()));
 }
 
-void StageBuilder::swiglu() {
-  const std::int64_t f = shape_.ffn;
+void StageBuilder::swiglu(std::int64_t width, std::int64_t rows) {
+  const std::int64_t f = width > 0 ? width : shape_.ffn;
+  if (rows == 0) rows = tokens_;
   const Dtype type = compute();
+  const auto pass = [rows](PassKind kind, std::int64_t cols, Dtype of) {
+    return Pass{kind, rows, cols, of};
+  };
   piece();
-  save(real(tokens_ * f) * size_of(type) * (fused_kernels() ? 2.0 : 3.0));  // gate, up, SiLU(gate)
+  save(real(rows * f) * size_of(type) * (fused_kernels() ? 2.0 : 3.0));  // gate, up, SiLU(gate)
   if (fused_kernels()) {
     forward("swiglu", pass(PassKind::fused_swiglu, f, type));
     backward("swiglu", pass(PassKind::fused_swiglu_backward, f, type));
     return;
   }
   // Halves of one tensor are strided, and strided kernels are slower than vectorised ones.
-  const bool halves = shape_.fused_gate_up;
+  const bool halves = width == 0 && shape_.fused_gate_up;
   forward("silu", pass(halves ? PassKind::silu_strided : PassKind::silu, f, type));
   forward("gate x up", pass(halves ? PassKind::mul_strided : PassKind::add, f, type));
   backward("gate x up", pass(PassKind::add, f, type));

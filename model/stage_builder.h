@@ -28,6 +28,7 @@ class StageBuilder {
 
   // Tokens outside the split matrices: norms, residuals, dropout.
   [[nodiscard]] std::int64_t stream_tokens() const { return stream_tokens_; }
+  [[nodiscard]] const Training& training() const { return training_; }
   [[nodiscard]] bool fused() const { return training_.compile; }
   // Passes that both a compiler and the stacks' own kernels fuse.
   [[nodiscard]] bool fused_kernels() const { return training_.compile || training_.fused_kernels; }
@@ -60,9 +61,10 @@ class StageBuilder {
   void rotary();
   // `rows`: 0 for one a token.
   void gelu(std::int64_t width, std::int64_t rows = 0);
-  void swiglu();
+  // `width` 0: of the shape, one row a token.
+  void swiglu(std::int64_t width = 0, std::int64_t rows = 0);
   // `added`: a residual is added to the result next.
-  void dropout(std::int64_t width, Dtype type, bool added);
+  void dropout(std::int64_t width, Dtype type, bool added = false);
   void residual_add();
   void embedding();
   void loss();

@@ -4,7 +4,11 @@
 #include <stdexcept>
 
 #include "model/convnet.h"
+#include "model/latent_attention.h"
+#include "model/moe.h"
 #include "model/stage_builder.h"
+#include "model/transformer_xl.h"
+#include "model/vit.h"
 
 namespace stepsight {
 
@@ -42,9 +46,7 @@ void feed_forward(StageBuilder& b, const ModelShape& s, Dtype input, bool residu
   b.linear({"mlp down", s.ffn, s.hidden, s.bias, b.compute(), 0, false, Cut::rows});
 }
 
-// x + attention(norm(x)), then x + mlp(norm(x)).
-void pre_norm_block(StageBuilder& b, const ModelShape& s) {
-  b.norm("norm", true);
+void self_attention(StageBuilder& b, const ModelShape& s) {
   query_key_value(b, s, b.stream(), false);
   if (s.rotary) b.rotary();
   b.attention();
@@ -54,10 +56,24 @@ void pre_norm_block(StageBuilder& b, const ModelShape& s) {
             .bias = s.bias,
             .input = b.compute(),
             .cut = Cut::rows});
+}
+
+// x + attention(norm(x)), then x + mlp(norm(x)). `dense`: a layer without experts.
+void pre_norm_block(StageBuilder& b, const ModelShape& s, bool dense) {
+  b.norm("norm", true);
+  if (s.kv_rank > 0) {
+    latent_attention(b, s);
+  } else {
+    self_attention(b, s);
+  }
   if (s.dropout > 0) b.dropout(s.hidden, b.compute(), true);
   b.residual_add();
   b.norm("norm", true);
-  feed_forward(b, s, b.stream(), false);
+  if (dense) {
+    feed_forward(b, s, b.stream(), false);
+  } else {
+    expert_feed_forward(b, s);
+  }
   if (s.dropout > 0) b.dropout(s.hidden, b.compute(), true);
   b.residual_add();
 }
@@ -85,8 +101,10 @@ StageWork block(const ModelShape& shape, const Training& training, const Paralle
   StageBuilder b(shape, training, parallel);
   if (shape.family == Family::bert) {
     post_norm_block(b, shape);
+  } else if (shape.family == Family::txl) {
+    memory_block(b, shape);
   } else {
-    pre_norm_block(b, shape);
+    pre_norm_block(b, shape, shape.experts == 0);
   }
   return b.finish();
 }
@@ -114,9 +132,15 @@ double stream_bytes(const ModelShape& shape, const Training& training, const Par
 
 StageWork embedding(const ModelShape& shape, const Training& training, const Parallel& parallel) {
   StageBuilder b(shape, training, parallel);
-  b.embedding();
+  if (shape.family == Family::vit) {
+    patch_embedding(b, shape);
+  } else {
+    b.embedding();
+  }
+  if (shape.family == Family::txl) shared_position_biases(b, shape);
   if (shape.family == Family::bert) b.norm("embedding norm", false);
-  if (shape.dropout > 0) b.dropout(shape.hidden, b.stream(), false);
+  if (shape.dropout > 0) b.dropout(shape.hidden, b.stream());
+  for (std::int64_t i = 0; i < shape.dense_layers; ++i) pre_norm_block(b, shape, true);
   return b.finish();
 }
 
@@ -125,7 +149,15 @@ StageWork embedding(const ModelShape& shape, const Training& training, const Par
 StageWork head(const ModelShape& shape, const Training& training, const Parallel& parallel) {
   StageBuilder b(shape, training, parallel);
   const bool bert = shape.family == Family::bert;
+  if (shape.family == Family::txl) {
+    adaptive_softmax(b, shape);
+    return b.finish();
+  }
   if (!bert) b.norm("final norm", false);
+  if (shape.family == Family::vit) {
+    image_classifier(b, shape);
+    return b.finish();
+  }
   if (shape.pooler) b.pooler();
   if (shape.mlm_head) {
     if (shape.mlm_share < 1) b.gather(shape.mlm_share);
@@ -203,13 +235,15 @@ Flops useful_flops(const StepWork& work) {
 }
 
 ModelStages stages_of(const ModelShape& shape,
-                      const Training& training,
+                      const Training& asked,
                       const Parallel& parallel) {
+  Training training = asked;
+  if (shape.family == Family::vit) training.seq = image_tokens(shape);
   if (shape.family == Family::resnet) return convnet_stages(shape, training);
   return {embedding(shape, training, parallel),
           block(shape, training, parallel),
           head(shape, training, parallel),
-          shape.layers};
+          shape.layers - shape.dense_layers};
 }
 
 struct Held {

@@ -20,7 +20,7 @@ struct HfType {
   bool qkv_bias;
 };
 
-constexpr std::array<HfType, 5> types{{
+constexpr std::array<HfType, 8> types{{
     {"gpt2",
      Family::gpt,
      "n_layer",
@@ -65,6 +65,39 @@ constexpr std::array<HfType, 5> types{{
      "max_position_embeddings",
      "",
      true},
+    {"mixtral",
+     Family::llama,
+     "num_hidden_layers",
+     "hidden_size",
+     "num_attention_heads",
+     "num_key_value_heads",
+     "intermediate_size",
+     "vocab_size",
+     "max_position_embeddings",
+     "",
+     false},
+    {"deepseek_v2",
+     Family::llama,
+     "num_hidden_layers",
+     "hidden_size",
+     "num_attention_heads",
+     "num_key_value_heads",
+     "intermediate_size",
+     "vocab_size",
+     "max_position_embeddings",
+     "",
+     false},
+    {"deepseek_v3",
+     Family::llama,
+     "num_hidden_layers",
+     "hidden_size",
+     "num_attention_heads",
+     "num_key_value_heads",
+     "intermediate_size",
+     "vocab_size",
+     "max_position_embeddings",
+     "",
+     false},
     {"bert",
      Family::bert,
      "num_hidden_layers",
@@ -136,6 +169,30 @@ void read_llama(Table& table, const HfType& type, ModelShape& shape) {
   if (window && windowed) shape.max_seq = std::min(shape.max_seq, *window);
 }
 
+// Mixtral: every layer has experts, as wide as a dense layer would be.
+void read_mixtral(Table& table, ModelShape& shape) {
+  shape.experts = table.require_int("num_local_experts", 1, 100000);
+  shape.experts_per_token = table.require_int("num_experts_per_tok", 1, 100000);
+  shape.expert_ffn = shape.ffn;
+}
+
+void read_deepseek(Table& table, ModelShape& shape) {
+  shape.q_rank = table.optional_int("q_lora_rank", 1, 1000000).value_or(0);
+  shape.kv_rank = table.require_int("kv_lora_rank", 1, 1000000);
+  shape.head_dim = table.require_int("qk_nope_head_dim", 1, 100000);
+  shape.rope_dim = table.require_int("qk_rope_head_dim", 1, 100000);
+  shape.v_dim = table.require_int("v_head_dim", 1, 100000);
+  shape.experts = table.require_int("n_routed_experts", 1, 100000);
+  shape.experts_per_token = table.require_int("num_experts_per_tok", 1, 100000);
+  shape.shared_experts = table.optional_int("n_shared_experts", 0, 100000).value_or(0);
+  shape.expert_ffn = table.require_int("moe_intermediate_size", 1, 10000000);
+  shape.dense_layers = table.optional_int("first_k_dense_replace", 0, 10000).value_or(0);
+  const std::int64_t every = table.optional_int("moe_layer_freq", 1, 10000).value_or(1);
+  if (every != 1) {
+    table.mistake("moe_layer_freq", "moe_layer_freq must be 1: experts in every layer after the first");
+  }
+}
+
 // The task classes of transformers say which head stands on the encoder; the first one counts.
 void read_bert_head(Table& table, ModelShape& shape) {
   const std::vector<std::string> classes = table.strings("architectures");
@@ -170,6 +227,8 @@ ModelShape read_hf_config_text(const std::string& file, std::string_view text) {
       table.optional_bool("tie_word_embeddings").value_or(type.family != Family::llama);
   if (type.family == Family::llama) read_llama(table, type, shape);
   if (type.family == Family::bert) read_bert_head(table, shape);
+  if (type.model_type == "mixtral") read_mixtral(table, shape);
+  if (type.model_type.starts_with("deepseek")) read_deepseek(table, shape);
   errors.throw_if_any();
   for (const std::string& problem : problems(shape)) {
     table.mistake(key_of(type, problem.substr(0, problem.find_first_of(" ,"))), problem);

@@ -52,6 +52,22 @@ ModelShape family_defaults(Family family) {
     shape.image = 224;
     return shape;
   }
+  if (family == Family::vit) {
+    shape.bias = shape.fused_qkv = true;
+    shape.vocab = 1000;
+    shape.image = 224;
+    shape.patch = 16;
+    return shape;
+  }
+  if (family == Family::txl) {
+    shape.bias = shape.tied_head = shape.fused_qkv = true;
+    shape.memory = 192;
+    shape.cutoff_1 = 19997;
+    shape.cutoff_2 = 39997;
+    shape.cutoff_3 = 199997;
+    shape.dropout = 0.1;
+    return shape;
+  }
   const bool llama = family == Family::llama;
   shape.tied_head = shape.bias = !llama;
   shape.gated_ffn = shape.rms_norm = shape.rotary = llama;
@@ -71,7 +87,7 @@ void complete_model(ModelShape& shape, const ModelShape& base, const GivenKeys& 
   }
   const bool square_ffn = shape.family != Family::llama && base.ffn == 4 * base.hidden;
   if (!given.has("ffn") && square_ffn) shape.ffn = 4 * shape.hidden;
-  const bool learned = shape.family != Family::llama && !shape.rotary;
+  const bool learned = (shape.family == Family::gpt || shape.family == Family::bert) && !shape.rotary;
   if (!given.has("positions") && base.positions == 0 && learned) shape.positions = shape.max_seq;
   if (!given.has("max_seq") && shape.positions > 0) shape.max_seq = shape.positions;
 }
@@ -83,8 +99,10 @@ std::vector<std::string_view> missing_model_keys(Family family, const GivenKeys&
     return missing;
   }
   for (const std::string_view key : {"layers", "hidden", "heads", "vocab"}) {
+    if (key == "vocab" && family == Family::vit) continue;
     if (!given.has(key)) missing.push_back(key);
   }
+  if (family == Family::vit || family == Family::txl) return missing;
   const bool llama = family == Family::llama;
   if (llama && !given.has("ffn")) missing.emplace_back("ffn");
   const bool length = given.has("positions") || given.has("max_seq") || given.has("rotary");

@@ -25,6 +25,7 @@ std::optional<Family> family_of(const std::string& word) {
   if (word == "llama") return Family::llama;
   if (word == "bert") return Family::bert;
   if (word == "resnet") return Family::resnet;
+  if (word == "txl") return Family::txl;
   return std::nullopt;
 }
 
@@ -134,7 +135,7 @@ ModelShape convnet_of(const MeasuredRun& r) {
 
 ModelShape shape_of(const MeasuredRun& r, Family family) {
   if (family == Family::resnet) return convnet_of(r);
-  ModelShape s;
+  ModelShape s = family == Family::txl ? family_defaults(family) : ModelShape{};
   s.name = r.model;
   s.family = family;
   s.layers = *r.layers;
@@ -159,10 +160,12 @@ ModelShape shape_of(const MeasuredRun& r, Family family) {
       s.dropout = 0.1;
       if (r.params) set_heads(s, *r.params);
       break;
+    case Family::txl:
+      // "mem_len 192", "tgt_len=mem_len=192".
+      s.memory = contains(r.notes, "mem_len") ? number_after(r.notes, "mem_len") : *r.seq;
+      return s;
     case Family::resnet:
     case Family::vit:
-    case Family::t5:
-    case Family::txl:
       break;
   }
   s.tied_head = family != Family::llama;
@@ -212,6 +215,8 @@ Training training_of(const MeasuredRun& r, Family family) {
   // Stacks from before fused attention had no fused optimizer either, but for apex, which brings one
   // for its fp32 copies.
   t.fused_optimizer = t.flash_attention || narrow || contains(r.family, "LAMB");
+  // Transformer-XL comes with a LAMB that is compiled into few kernels; torch's Adam of its time was not.
+  if (family == Family::txl) t.fused_optimizer = !contains(r.notes, "optimizer adam");
   return t;
 }
 

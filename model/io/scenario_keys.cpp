@@ -81,7 +81,7 @@ constexpr KeyKind text = KeyKind::text;
 
 // The bounds are sanity, ten to a thousand times what exists; what a combination allows is said by
 // model/scenario_rules.h.
-constexpr std::array<ScenarioKey, 64> keys{{
+constexpr std::array<ScenarioKey, 79> keys{{
     // clang-format off
     {"model", "name", text, 0, 0, {}, nullptr, "-",
      "a built-in model (`stepsight show models`) or the path of a model file"},
@@ -135,6 +135,35 @@ constexpr std::array<ScenarioKey, 64> keys{{
      "probability; above 0 the dropout passes are counted"},
     {"model", "image", integer, 1, 1e5, {}, model<&M::image>, "224 (resnet, vit)",
      "pixels a side of an image"},
+    {"model", "experts", integer, 0, 1e5, {}, model<&M::experts>, "0",
+     "experts of a mixture, in place of each feed-forward layer"},
+    {"model", "experts_per_token", integer, 0, 1e5, {}, model<&M::experts_per_token>, "0",
+     "experts that a token visits"},
+    {"model", "shared_experts", integer, 0, 1e5, {}, model<&M::shared_experts>, "0",
+     "experts that every token visits, beside those"},
+    {"model", "expert_ffn", integer, 0, 1e7, {}, model<&M::expert_ffn>, "0", "width of one expert"},
+    {"model", "dense_layers", integer, 0, 1e4, {}, model<&M::dense_layers>, "0",
+     "first layers without experts, of width `ffn`"},
+    {"model", "capacity_factor", number, 1, 1000, {}, model<&M::capacity_factor>, "1",
+     "rows that each expert works through, over an even share of the tokens"},
+    {"model", "q_rank", integer, 0, 1e6, {}, model<&M::q_rank>, "0",
+     "latent attention: width that queries come through; 0 for none"},
+    {"model", "kv_rank", integer, 0, 1e6, {}, model<&M::kv_rank>, "0",
+     "latent attention: width that keys and values come through; 0 for usual attention"},
+    {"model", "rope_dim", integer, 0, 1e5, {}, model<&M::rope_dim>, "0",
+     "latent attention: rotary columns of a head, beside `head_dim`"},
+    {"model", "v_dim", integer, 0, 1e5, {}, model<&M::v_dim>, "0",
+     "latent attention: columns of a head's value"},
+    {"model", "patch", integer, 1, 1e5, {}, model<&M::patch>, "16 (vit)",
+     "pixels a side of a patch, which becomes a token"},
+    {"model", "memory", integer, 0, 1e7, {}, model<&M::memory>, "192 (txl)",
+     "tokens of earlier segments that attention sees, too"},
+    {"model", "cutoff_1", integer, 1, 1e8, {}, model<&M::cutoff_1>, "19997 (txl)",
+     "words in the adaptive softmax's head, the most frequent ones"},
+    {"model", "cutoff_2", integer, 1, 1e8, {}, model<&M::cutoff_2>, "39997 (txl)",
+     "rank of the word at which its second cluster begins"},
+    {"model", "cutoff_3", integer, 1, 1e8, {}, model<&M::cutoff_3>, "199997 (txl)",
+     "rank of the word at which its third cluster begins"},
 
     {"training", "batch", integer, 1, 1e6, {}, training<&T::batch>, "1",
      "sequences of each GPU in one micro-step (weak scaling)"},

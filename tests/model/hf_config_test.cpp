@@ -115,10 +115,32 @@ TEST_CASE("biases on one half of a block only are refused, on both they are coun
   CHECK(parameter_count(read(both)) == 8030261248 + 32 * (2 * 4096 + 2 * 1024 + 2 * 14336 + 4096));
 }
 
+TEST_CASE("Mixtral's and DeepSeek's config.json give the built-in models") {
+  const ModelShape mixtral = read(R"({"model_type": "mixtral", "hidden_size": 4096,
+    "intermediate_size": 14336, "max_position_embeddings": 32768, "num_attention_heads": 32,
+    "num_experts_per_tok": 2, "num_hidden_layers": 32, "num_key_value_heads": 8,
+    "num_local_experts": 8, "sliding_window": null, "tie_word_embeddings": false,
+    "vocab_size": 32000})");
+  CHECK(parameter_count(mixtral) == parameter_count(read_model("mixtral-8x7b")));
+  CHECK(mixtral.max_seq == 32768);
+  const std::string v3 = R"({"model_type": "deepseek_v3", "first_k_dense_replace": 3,
+    "hidden_size": 7168, "intermediate_size": 18432, "kv_lora_rank": 512,
+    "max_position_embeddings": 163840, "moe_intermediate_size": 2048, "moe_layer_freq": 1,
+    "n_routed_experts": 256, "n_shared_experts": 1, "num_attention_heads": 128,
+    "num_experts_per_tok": 8, "num_hidden_layers": 61, "num_key_value_heads": 128,
+    "q_lora_rank": 1536, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
+    "vocab_size": 129280})";
+  CHECK(parameter_count(read(v3)) == parameter_count(read_model("deepseek-v3")));
+  CHECK_THAT(message(replaced(v3, "\"moe_layer_freq\": 1", "\"moe_layer_freq\": 2")),
+             match::ContainsSubstring("moe_layer_freq must be 1"));
+  CHECK_THAT(message(replaced(v3, "\"kv_lora_rank\": 512,", "")),
+             match::ContainsSubstring("missing key 'kv_lora_rank'"));
+}
+
 TEST_CASE("an unknown model_type is answered with the known ones") {
   CHECK(message("{\n \"model_type\": \"lama\"\n}") ==
-        "m/config.json:2:2: 'model_type' must be one of gpt2, llama, mistral, qwen2, bert, got "
-        "\"lama\"; did you mean 'llama'?");
+        "m/config.json:2:2: 'model_type' must be one of gpt2, llama, mistral, qwen2, mixtral, "
+        "deepseek_v2, deepseek_v3, bert, got \"lama\"; did you mean 'llama'?");
   CHECK(message("{}") == "m/config.json:1:1: missing key 'model_type' in the file");
 }
 

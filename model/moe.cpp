@@ -1,0 +1,186 @@
+#include "model/moe.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace stepsight {
+
+namespace {
+
+double real(std::int64_t value) {
+  return static_cast<double>(value);
+}
+
+class ExpertLayer {
+ public:
+  ExpertLayer(StageBuilder& b, const ModelShape& shape)
+      : b_(b),
+        s_(shape),
+        tokens_(b.stream_tokens()),
+        visits_(tokens_ * shape.experts_per_token),
+        rows_(expert_rows(shape, tokens_)) {}
+
+  void write() {
+    route();
+    dispatch();
+    grouped("expert gate", s_.hidden, s_.expert_ffn);
+    grouped("expert up", s_.hidden, s_.expert_ffn);
+    b_.swiglu(s_.expert_ffn, rows_ * s_.experts);
+    grouped("expert down", s_.expert_ffn, s_.hidden);
+    combine();
+    if (s_.shared_experts > 0) shared();
+  }
+
+ private:
+  [[nodiscard]] bool mixed() const { return b_.training().precision.mixed; }
+  [[nodiscard]] Pass per_visit(PassKind kind) const {
+    return {kind, visits_, s_.hidden, b_.compute()};
+  }
+
+  // Scores in fp32; the chosen experts' ones weigh their results.
+  void route() {
+    b_.linear({.label = "router",
+               .in = s_.hidden,
+               .out = s_.experts,
+               .input = b_.stream(),
+               .siblings = s_.shared_experts > 0 ? 2 : 1});
+    const auto scores = [&](PassKind kind) { return Pass{kind, tokens_, s_.experts, Dtype::fp32}; };
+    b_.begin();
+    b_.forward("router softmax", scores(PassKind::softmax));
+    b_.forward("top-k", scores(PassKind::copy));
+    b_.backward("top-k", scores(PassKind::fill));
+    b_.backward("router softmax", scores(PassKind::softmax_backward));
+  }
+
+  // Tokens in the order of their experts; backward sums a token's copies.
+  void dispatch() {
+    b_.begin();
+    if (mixed()) {
+      const Pass narrow{PassKind::cast_down, tokens_, s_.hidden, b_.compute()};
+      b_.forward("dispatch", narrow);
+    }
+    b_.forward("dispatch", per_visit(PassKind::embedding));
+    b_.backward("dispatch", per_visit(PassKind::embedding));
+    sum_visits(true);
+    if (mixed()) b_.backward("dispatch", Pass{PassKind::cast_up, tokens_, s_.hidden, b_.compute()});
+    b_.save(real(visits_ * s_.hidden) * info(b_.compute()).bytes);
+  }
+
+  void sum_visits(bool backward) {
+    const std::int64_t sums = s_.experts_per_token - 1;
+    if (sums == 0) return;
+    const Pass add{PassKind::add, tokens_ * sums, s_.hidden, b_.compute()};
+    if (backward) {
+      b_.backward("sum of a token's copies", add);
+    } else {
+      b_.forward("sum of experts", add);
+    }
+  }
+
+  // One product for all experts, each with its own matrix.
+  void grouped(std::string_view label, std::int64_t in, std::int64_t out) {
+    const std::int64_t n = s_.experts;
+    const Dtype type = b_.compute();
+    b_.begin();
+    if (mixed()) b_.forward(label, Pass{PassKind::cast_down, n * out, in, type});
+    b_.forward(label, Gemm{rows_, out, in, n, type, Layout::TN});
+    b_.backward(label, Gemm{rows_, in, out, n, type, Layout::NN});
+    b_.backward(label, Gemm{out, in, rows_, n, type, Layout::NT});
+    if (mixed()) b_.backward(label, Pass{PassKind::cast_up, n * out, in, type});
+    b_.ready("expert.weight", n * in * out);
+    b_.save(real(rows_ * n * in + (mixed() ? n * in * out : 0)) * info(type).bytes);
+  }
+
+  void combine() {
+    b_.begin();
+    b_.forward("combine", per_visit(PassKind::embedding));
+    b_.forward("expert weights", per_visit(PassKind::add_broadcast));
+    sum_visits(false);
+    b_.backward("expert weights", per_visit(PassKind::add_broadcast));
+    b_.backward("weights' gradient", per_visit(PassKind::bias_gradient));
+    b_.backward("combine", per_visit(PassKind::embedding));
+    b_.save(real(visits_ * s_.hidden) * info(b_.compute()).bytes);
+  }
+
+  void shared() {
+    const std::int64_t width = s_.shared_experts * s_.expert_ffn;
+    b_.linear({.label = "shared gate",
+               .in = s_.hidden,
+               .out = width,
+               .input = b_.stream(),
+               .siblings = 1});
+    b_.linear({.label = "shared up", .in = s_.hidden, .out = width, .input = b_.stream()});
+    b_.swiglu(width, tokens_);
+    b_.linear({.label = "shared down", .in = width, .out = s_.hidden, .input = b_.compute()});
+    b_.forward("shared add", Pass{PassKind::add, tokens_, s_.hidden, b_.compute()});
+  }
+
+  StageBuilder& b_;
+  const ModelShape& s_;
+  std::int64_t tokens_;
+  std::int64_t visits_;  // tokens times the experts that each visits
+  std::int64_t rows_;    // of each expert
+};
+
+void require(std::vector<std::string>& found, bool good, const std::string& sentence) {
+  if (!good) found.push_back(sentence);
+}
+
+}  // namespace
+
+std::int64_t expert_rows(const ModelShape& shape, std::int64_t tokens) {
+  const double even = real(tokens * shape.experts_per_token) / real(shape.experts);
+  return std::max<std::int64_t>(1, std::llround(std::ceil(even * shape.capacity_factor - 1e-9)));
+}
+
+double expert_exchange_bytes(const ModelShape& shape, std::int64_t tokens, Dtype dtype) {
+  return real(tokens * shape.experts_per_token) * real(shape.hidden) * info(dtype).bytes;
+}
+
+void expert_feed_forward(StageBuilder& b, const ModelShape& shape) {
+  ExpertLayer(b, shape).write();
+}
+
+std::vector<std::pair<std::string_view, std::int64_t>> expert_tensors(const ModelShape& s) {
+  const std::int64_t matrix = s.experts * s.hidden * s.expert_ffn;
+  std::vector<std::pair<std::string_view, std::int64_t>> out{
+      {"router.weight", s.hidden * s.experts},
+      {"experts.gate.weight", matrix},
+      {"experts.up.weight", matrix},
+      {"experts.down.weight", matrix}};
+  if (s.shared_experts > 0) {
+    const std::int64_t shared = s.shared_experts * s.expert_ffn * s.hidden;
+    out.insert(out.end(),
+               {{"shared.gate.weight", shared}, {"shared.up.weight", shared}, {"shared.down.weight", shared}});
+  }
+  return out;
+}
+
+std::vector<std::string> expert_problems(const ModelShape& s) {
+  std::vector<std::string> found;
+  const std::string count = std::to_string(s.experts);
+  require(found, s.experts >= 0, "experts must not be negative, got " + count);
+  if (s.experts <= 0) {
+    require(found, s.experts_per_token == 0, "experts_per_token needs experts, of which there are none");
+    require(found, s.shared_experts == 0, "shared_experts needs experts, of which there are none");
+    require(found, s.expert_ffn == 0, "expert_ffn needs experts, of which there are none");
+    require(found, s.dense_layers == 0, "dense_layers needs experts, of which there are none");
+    return found;
+  }
+  require(found, s.family == Family::llama && s.gated_ffn && !s.bias,
+          "experts belong to family llama without biases only");
+  require(found, s.experts_per_token >= 1 && s.experts_per_token <= s.experts,
+          "experts_per_token must be 1 to experts = " + count + ", got " +
+              std::to_string(s.experts_per_token));
+  require(found, s.expert_ffn >= 1,
+          "expert_ffn must be at least 1, got " + std::to_string(s.expert_ffn));
+  require(found, s.shared_experts >= 0,
+          "shared_experts must not be negative, got " + std::to_string(s.shared_experts));
+  require(found, s.dense_layers >= 0 && s.dense_layers < s.layers,
+          "dense_layers must be 0 to layers - 1, got " + std::to_string(s.dense_layers));
+  require(found, s.capacity_factor >= 1 && s.capacity_factor <= 1000,
+          "capacity_factor must be 1 to 1000");
+  return found;
+}
+
+}  // namespace stepsight
