@@ -95,8 +95,9 @@ class RelativeAttention {
     b_.backward("relative shift", scores(PassKind::fill));
     b_.backward("relative shift", scores(PassKind::copy));
     b_.begin();
+    // Sum and scale in one compiled kernel, the mask in place.
     b_.forward("scores", scores(PassKind::add));
-    both("attention scale", scores(PassKind::copy));
+    b_.backward("attention scale", scores(PassKind::copy));
     both("attention mask", scores(PassKind::copy));
     b_.begin();
     b_.forward("attention softmax", scores(PassKind::softmax));
@@ -154,9 +155,24 @@ void word_group(StageBuilder& b, const ModelShape& s, const WordGroup& group, bo
   b.begin();
   b.forward("log-softmax", logits(PassKind::log_softmax));
   b.forward("nll", Pass{PassKind::nll_loss, group.rows, group.words, b.compute()});
-  b.backward("nll", logits(PassKind::fill));
+  if (gathered) b.backward("nll", logits(PassKind::fill));
   b.backward("log-softmax", logits(PassKind::log_softmax_backward));
   b.save(real(group.rows * group.words) * 2 * info(b.compute()).bytes);
+}
+
+// Head and clusters each copy the head's log-probabilities of their tokens. Backward scatters each copy's
+// gradient into zeros for all tokens, and sums the four.
+void head_rows(StageBuilder& b, const ModelShape& s, std::int64_t rows, bool further) {
+  const std::int64_t words = s.cutoff_1 + clusters;
+  const auto over = [&](PassKind kind, std::int64_t count) {
+    return Pass{kind, count, words, b.compute()};
+  };
+  b.begin();
+  b.forward("head's rows", over(PassKind::embedding, rows));
+  b.backward("head's rows", over(PassKind::fill, rows));
+  b.backward("head's rows", over(PassKind::fill, b.stream_tokens()));
+  b.backward("head's rows", over(PassKind::add, rows));
+  if (further) b.backward("head's rows", over(PassKind::add, b.stream_tokens()));
 }
 
 }  // namespace
@@ -221,6 +237,9 @@ void adaptive_softmax(StageBuilder& b, const ModelShape& s) {
   b.ready("head.bias", s.vocab);
   word_group(b, s, {"head", tokens, s.cutoff_1 + clusters}, false);
   const std::array<double, 4> shares = word_shares(s);
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    head_rows(b, s, std::max<std::int64_t>(1, std::llround(shares[i] * real(tokens))), i > 0);
+  }
   const std::array<std::int64_t, 3> words{s.cutoff_2 - s.cutoff_1, s.cutoff_3 - s.cutoff_2,
                                           s.vocab - s.cutoff_3};
   for (std::size_t i = 0; i < words.size(); ++i) {
