@@ -363,6 +363,18 @@ Memory with(const Scenario& s, const GpuProfile& gpu, bool synced) {
   return fullest_stage(step_work(s), s, gpu, synced);
 }
 
+// The largest batch that is asked about: what a scenario may say, and no more than keeps the elements
+// of every tensor a whole number that a double holds.
+std::int64_t most_batch(const Scenario& s) {
+  const auto seq = static_cast<double>(std::max<std::int64_t>(1, s.training.seq));
+  const ModelShape& m = s.model;
+  const double widest =
+      std::max({1.0,
+                static_cast<double>(std::max({m.vocab, m.ffn, m.hidden, m.heads * m.head_dim})),
+                static_cast<double>(m.heads) * seq});
+  return static_cast<std::int64_t>(std::clamp(9e15 / seq / widest, 2.0, 1e6)) + 1;
+}
+
 // Needed bytes grow with the batch, ever faster: a line through two batches passes the card's memory
 // at a batch that is too large, and the search goes on between.
 std::int64_t largest_batch(const Scenario& scenario, const GpuProfile& gpu, bool synced) {
@@ -371,7 +383,7 @@ std::int64_t largest_batch(const Scenario& scenario, const GpuProfile& gpu, bool
     at.training.batch = batch;
     return with(at, gpu, synced).needed;
   };
-  constexpr std::int64_t most = std::int64_t{1} << 40;
+  const std::int64_t most = most_batch(scenario);
   std::int64_t fits = 1;
   double fits_bytes = needed(1);
   if (fits_bytes > gpu.memory_bytes) return 0;

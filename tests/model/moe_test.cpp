@@ -67,7 +67,8 @@ TEST_CASE("experts share out the tokens' visits, and a capacity factor pads them
   CHECK(expert_rows(s, 5) == 2);        // 1.25, rounded up
   s.capacity_factor = 1.25;
   CHECK(expert_rows(s, 4096) == 1280);
-  const Gemm& up = product(step_work(s, tokens(2, 2048)).block, "expert up");
+  const StepWork work = step_work(s, tokens(2, 2048));
+  const Gemm& up = product(work.block, "expert up");
   CHECK(up.batch == 8);
   CHECK(up.m == 1280);
   CHECK(up.n == 14336);

@@ -348,7 +348,12 @@ TEST_CASE("memory does not follow the size of the file") {
   CHECK(step.kernels.size() == 5);
   const std::size_t peak = std::max(generator->peak, again->peak);
   CHECK(peak > 0);
-  CHECK(peak < before + 20'000'000);
+#ifdef __SANITIZE_ADDRESS__
+  constexpr std::size_t held_back = 400'000'000;  // freed memory that the sanitizer keeps
+#else
+  constexpr std::size_t held_back = 0;
+#endif
+  CHECK(peak < before + 20'000'000 + held_back);
 }
 
 TEST_CASE("memory-bound operators are the passes that the model counts") {
