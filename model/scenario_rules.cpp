@@ -131,6 +131,33 @@ void check_sequence_splits(Violations& found, const Scenario& s) {
   }
 }
 
+void check_pipeline_split(Violations& found, const Scenario& s) {
+  const Parallel& p = s.parallel;
+  const auto broken = [&](const char* key, std::string what, std::vector<std::string_view> involves) {
+    found.push_back({"parallel", key, std::move(what), std::move(involves)});
+  };
+  if (p.pipeline * p.chunks > s.model.layers) {
+    broken("pipeline",
+           "pipeline x chunks must be at most the model's " + std::to_string(s.model.layers) +
+               " layers, got " + std::to_string(p.pipeline * p.chunks),
+           {"model", "chunks"});
+  }
+  const bool interleaved = p.schedule == PipelineSchedule::interleaved;
+  if (interleaved != (p.chunks > 1)) {
+    broken("chunks",
+           interleaved ? "schedule \"interleaved\" needs at least 2 chunks"
+                       : "more than one chunk needs schedule = \"interleaved\"",
+           {"schedule"});
+  }
+  if (interleaved && s.training.accumulation % p.pipeline != 0) {
+    broken("schedule",
+           "schedule \"interleaved\" needs accumulation to be a multiple of the " +
+               std::to_string(p.pipeline) + " stages, got " +
+               std::to_string(s.training.accumulation),
+           {"accumulation", "pipeline"});
+  }
+}
+
 // What the splits ask of the model and of the number of GPUs.
 void check_splits(Violations& found, const Scenario& s) {
   const Parallel& p = s.parallel;
@@ -138,7 +165,9 @@ void check_splits(Violations& found, const Scenario& s) {
     if (asked) found.push_back({"parallel", key, std::string(what) + " is not simulated yet", {}});
   };
   not_yet(p.expert > 1, "expert", "expert parallelism");
-  not_yet(p.pipeline > 1, "pipeline", "pipeline parallelism");
+  not_yet(p.pipeline > 1 && shards_gradients(p.strategy), "strategy",
+          "a pipeline whose gradients or parameters are sharded");
+  if (p.pipeline > 1) check_pipeline_split(found, s);
   not_yet(p.offload != Offload::none, "offload", "offloading");
   if (p.tensor > 1) check_tensor(found, s);
   if (p.tensor >= 1 && p.context >= 1) check_sequence_splits(found, s);

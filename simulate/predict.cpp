@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 
+#include "simulate/pipeline_step.h"
 #include "simulate/timeline.h"
 
 namespace stepsight {
@@ -33,6 +34,10 @@ struct Question {
 
   [[nodiscard]] StepProgram program(const Without& without = {}) const {
     return build_step(parts(), without);
+  }
+  [[nodiscard]] bool staged() const { return scenario.parallel.pipeline > 1; }
+  [[nodiscard]] PipelineStep stages(const Without& without = {}) const {
+    return run_pipeline(parts(), without);
   }
   [[nodiscard]] bool synchronises() const { return exchanges_gradients(parts()); }
   // Messages of any kind.
@@ -100,16 +105,45 @@ Attribution attribute(const Question& question, const StepProgram& step, double 
 }  // namespace
 
 Seconds predict_step(const Scenario& scenario, const GpuProfile& gpu) {
-  return Seconds{step_seconds(Question(scenario, gpu).program())};
+  const Question question(scenario, gpu);
+  if (question.staged()) return question.stages().step;
+  return Seconds{step_seconds(question.program())};
 }
+
+namespace {
+
+// One cause after the other, as attribute() does; what is left of a step without messages is the
+// stage that computes longest, and the wait for the others.
+void read_stages(const Question& question, Prediction& out) {
+  const PipelineStep actual = question.stages();
+  const PipelineStep full_rate = question.stages({.slow_down = true});
+  const PipelineStep silent = question.stages({.communication = true, .slow_down = true});
+  out.step = actual.step;
+  out.gpu_busy_s = actual.busy.value;
+  out.communication_s = actual.messages.value;
+  out.communication_share = out.communication_s / out.step.value;
+  out.attribution.alone = silent.busy.value;
+  out.attribution.bubble = (silent.step - silent.busy).value;
+  out.attribution.exposed = (full_rate.step - silent.step).value;
+  out.attribution.slow_down = (actual.step - full_rate.step).value;
+  out.exposed_s = out.attribution.exposed;
+}
+
+}  // namespace
 
 Prediction predict(const Scenario& scenario, const GpuProfile& gpu) {
   const Question question(scenario, gpu);
   const StepWork& work = question.work;
   const StepProgram step = question.program();
   Prediction out;
-  read_timeline(step, run(step.program, step.machine), out);
+  if (question.staged()) {
+    read_stages(question, out);
+  } else {
+    read_timeline(step, run(step.program, step.machine), out);
+    out.attribution = attribute(question, step, out.step.value);
+  }
 
+  const auto stages = static_cast<double>(scenario.parallel.pipeline);
   const auto gpus = static_cast<double>(data_parallel(scenario));
   const auto micro_steps = static_cast<double>(scenario.training.accumulation);
   const double samples = gpus * micro_steps * static_cast<double>(scenario.training.batch);
@@ -117,21 +151,20 @@ Prediction predict(const Scenario& scenario, const GpuProfile& gpu) {
   out.tokens_per_s = out.samples_per_s * static_cast<double>(scenario.training.seq);
   const double peak =
       gpu.vendor_TFLOPS[static_cast<std::size_t>(scenario.training.precision.compute)] * 1e12;
-  out.mfu = peak > 0 ? micro_steps * work.model_flops.value / out.step.value / peak : 0;
+  out.mfu = peak > 0 ? micro_steps * work.model_flops.value / stages / out.step.value / peak : 0;
   out.message_bytes = step.message_bytes;
   out.buckets = step.buckets;
-  out.host_s = step.host_seconds;
+  out.host_s = step.host_seconds / stages;
   out.clock = step.clock;
-  out.host_bound = step.host_seconds > 0.98 * out.step.value;
+  out.host_bound = out.host_s > 0.98 * out.step.value;
   double kernels = 0;
   for (std::size_t i = 0; i < step.kernel_seconds.size(); ++i) {
     kernels += step.kernel_seconds[i];
     if (step.kernel_seconds[i] > 0) {
-      out.breakdown.emplace_back(static_cast<WorkKind>(i), step.kernel_seconds[i]);
+      out.breakdown.emplace_back(static_cast<WorkKind>(i), step.kernel_seconds[i] / stages);
     }
   }
   out.unmeasured_share = kernels > 0 ? step.unmeasured_seconds / kernels : 0;
-  out.attribution = attribute(question, step, out.step.value);
   out.memory = memory_of(work, scenario, gpu, question.synchronises());
   return out;
 }

@@ -41,6 +41,17 @@ StepLinks resolve_links(const GpuProfile& gpu, const Scenario& scenario, const S
     found.add(Axis::data, CollectiveKind::all_reduce);
     found.links.gradients = found.links.of(Axis::data, CollectiveKind::all_reduce);
   }
+  if (scenario.parallel.pipeline > 1) {
+    const CollectiveGroup all = group_of(scenario, Axis::pipeline, CollectiveKind::send_recv);
+    const CollectiveGroup pair{
+        CollectiveKind::send_recv, 2, all.nodes > 1 ? 2 : 1, all.nodes > 1 ? all.sharing : 1};
+    found.add(Axis::tensor, CollectiveKind::all_gather);
+    found.links.neighbours = resolve_collective(gpu, scenario.cluster, pair);
+    if (scenario.model.tied_head) {
+      const CollectiveGroup ends{CollectiveKind::all_reduce, 2, pair.nodes, pair.sharing};
+      found.links.ends = resolve_collective(gpu, scenario.cluster, ends);
+    }
+  }
   const Link alone = loopback_link(scenario.cluster);
   if (alone.kind == Link::Kind::loopback) found.links.gradients = alone;
   return found.links;

@@ -15,6 +15,8 @@ struct StepLinks {
   std::array<std::array<Link, collectives.size()>, axis_count> groups;
   // What DDP's buckets travel over: the all-reduce of Axis::data, or the loop-back.
   Link gradients;
+  // Between a pipeline's neighbouring stages, and between its first and last (a tied embedding).
+  Link neighbours, ends;
 
   [[nodiscard]] const Link& of(Axis axis, CollectiveKind kind) const {
     return groups[static_cast<std::size_t>(axis)][static_cast<std::size_t>(kind)];

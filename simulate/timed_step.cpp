@@ -228,11 +228,12 @@ TimedStage Pricer::stage(const StageWork& stage, const StageCosts& costs, double
   }
   exchanges(stage.forward_exchanges, Phase::forward, copies, out.forward_exchanges);
   exchanges(stage.backward_exchanges, Phase::backward, copies, out.backward_exchanges);
-  // Gradients that are scattered in each micro-step are added up as shards.
+  // Gradients that are scattered in each micro-step are added up as shards; Megatron-LM's products add
+  // to the weights' gradients themselves (gradient accumulation fusion).
   const bool whole_gradients =
       !(exchanges_ && shards_gradients(scenario_.parallel.strategy) && syncs_ > 1);
   for (std::size_t i = 0; i < stage.ready.size(); ++i) {
-    if (training.accumulation > 1 && whole_gradients) {
+    if (training.accumulation > 1 && whole_gradients && !training.fused_kernels) {
       const Operator add{accumulate_pass(stage.ready[i], training.precision), "accumulate"};
       out.accumulate.push_back(kernel(add,
                                       costs.accumulate[i],

@@ -57,7 +57,6 @@ std::optional<Strategy> strategy_of(const MeasuredRun& r) {
 // What stepsight does not simulate yet.
 std::optional<std::string> unsupported(const MeasuredRun& r) {
   if (!family_of(r.std_family)) return "family " + (r.std_family.empty() ? "not stated" : r.std_family);
-  if (r.pp.value_or(1) > 1) return "pipeline parallel";
   // Transformer Engine also exchanges heads for tokens, by all-to-all.
   if (r.cp.value_or(1) > 1 && contains(r.notes, "all-to-all")) return "context parallel by all-to-all";
   if (r.ep.value_or(1) > 1) return "expert parallel";
@@ -255,6 +254,9 @@ void parallel_of(const MeasuredRun& r, Scenario& s) {
   const bool overlap = !after_backward && (!uses_megatron(r) || asked);
   p.overlap = r.std_overlap.empty() ? overlap : r.std_overlap != "no";
   p.tensor = r.tp.value_or(1);
+  p.pipeline = r.pp.value_or(1);
+  p.chunks = p.pipeline > 1 ? r.vpp.value_or(1) : 1;
+  if (p.chunks > 1) p.schedule = PipelineSchedule::interleaved;
   p.context = r.cp.value_or(1);
   p.sequence = contains(r.recompute, "sequence parallel") ||
                contains(r.notes, "sequence parallel") || contains(r.sharding, "sequence parallel");

@@ -1,0 +1,242 @@
+#include "simulate/pipeline_step.h"
+
+#include <algorithm>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "model/cost.h"
+#include "simulate/engine.h"
+#include "simulate/step_program.h"
+#include "simulate/timeline.h"
+
+namespace stepsight {
+
+namespace {
+
+double seconds(Picoseconds time) {
+  return to_seconds(time).value;
+}
+
+// Kernel and issue time of a list, and of what in it forms gradients of weights.
+struct Pass {
+  double kernel = 0;
+  double weights = 0;
+  double issue = 0;
+  double weights_issue = 0;
+};
+
+bool forms_weight_gradient(const Operator& op) {
+  if (const auto* gemm = std::get_if<Gemm>(&op.work)) return gemm->layout == Layout::NT && gemm->batch == 1;
+  if (const auto* c = std::get_if<Convolution>(&op.work)) {
+    return c->direction == ConvolutionDirection::wgrad;
+  }
+  return false;
+}
+
+// A message in the middle of a pass holds it up for what runs beside it leaves over.
+double waiting(const TimedExchange& e, std::span<const Timed> list) {
+  double beside = 0;
+  for (std::size_t i = e.before; i < list.size() && i < e.before + e.beside; ++i) {
+    beside += seconds(list[i].kernel);
+  }
+  return std::max(0.0, seconds(e.message.kernel) - beside);
+}
+
+Pass pass_of(std::span<const Timed> list,
+             std::span<const TimedExchange> exchanges,
+             std::span<const Operator> operators) {
+  Pass out;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const bool weights = forms_weight_gradient(operators[i]);
+    (weights ? out.weights : out.kernel) += seconds(list[i].kernel);
+    (weights ? out.weights_issue : out.issue) += seconds(list[i].issue);
+  }
+  for (const TimedExchange& e : exchanges) {
+    out.kernel += waiting(e, list);
+    out.issue += seconds(e.message.issue);
+  }
+  return out;
+}
+
+struct StagePasses {
+  Pass forward, backward;
+  double elements = 0;
+};
+
+StagePasses passes_of(const StageWork& work, const TimedStage& timed, bool accumulates) {
+  StagePasses out{pass_of(timed.forward, timed.forward_exchanges, work.forward),
+                  pass_of(timed.backward, timed.backward_exchanges, work.backward),
+                  0};
+  // All of forward is one pass; only backward is cut in two.
+  out.forward.kernel += out.forward.weights;
+  out.forward.issue += out.forward.weights_issue;
+  for (const GradientReady& r : work.ready) out.elements += static_cast<double>(r.elements);
+  if (!accumulates) return out;
+  for (const Timed& add : timed.accumulate) {
+    out.backward.weights += seconds(add.kernel);
+    out.backward.weights_issue += seconds(add.issue);
+  }
+  return out;
+}
+
+class Pricing {
+ public:
+  Pricing(const StepParts& parts, const TimedStep& timed)
+      : parts_(parts),
+        parallel_(parts.scenario.parallel),
+        timed_(timed),
+        embedding_(passes_of(parts.work.embedding, timed.embedding, accumulates())),
+        block_(passes_of(parts.work.block, timed.block, accumulates())),
+        kept_(passes_of(parts.work.kept_block, timed.kept_block, accumulates())),
+        head_(passes_of(parts.work.head, timed.head, accumulates())) {}
+
+  PipelineCosts price() const;
+
+ private:
+  [[nodiscard]] bool accumulates() const { return parts_.scenario.training.accumulation > 1; }
+  [[nodiscard]] double elements() const {
+    return embedding_.elements + static_cast<double>(parts_.work.blocks) * block_.elements +
+           head_.elements;
+  }
+  void add(PipelineChunkCosts& chunk, const StagePasses& stage, double times) const;
+  void add_parameters(PipelineChunkCosts& chunk, double elements) const;
+  [[nodiscard]] PipelineMessage message() const;
+  [[nodiscard]] Seconds time_of(const Link& link, double bytes) const {
+    return message_time(link, parts_.gpu, Bytes{bytes}).time;
+  }
+
+  const StepParts& parts_;
+  const Parallel& parallel_;
+  const TimedStep& timed_;
+  StagePasses embedding_, block_, kept_, head_;
+};
+
+void Pricing::add(PipelineChunkCosts& chunk, const StagePasses& stage, double times) const {
+  chunk.forward += Seconds{times * stage.forward.kernel};
+  chunk.input_gradient += Seconds{times * stage.backward.kernel};
+  chunk.weight_gradient += Seconds{times * stage.backward.weights};
+  chunk.forward_issue += Seconds{times * stage.forward.issue};
+  chunk.input_gradient_issue += Seconds{times * stage.backward.issue};
+  chunk.weight_gradient_issue += Seconds{times * stage.backward.weights_issue};
+}
+
+// What the data-parallel ranks exchange of a chunk's parameters once a step.
+void Pricing::add_parameters(PipelineChunkCosts& chunk, double elements) const {
+  if (!exchanges_gradients(parts_)) return;
+  const Training& training = parts_.scenario.training;
+  const double reduced = elements * gradient_bytes(training);
+  const double cap = parallel_.bucket_cap_MB * 1024 * 1024;
+  chunk.gradient_buckets = static_cast<std::uint32_t>(
+      parallel_.overlap ? std::clamp(std::ceil(reduced / cap), 1.0, 64.0) : 1.0);
+  const double each = reduced / chunk.gradient_buckets;
+  const Link& link = shards_optimizer(parallel_.strategy)
+                         ? parts_.links.of(Axis::shard, CollectiveKind::reduce_scatter)
+                         : parts_.links.of(Axis::data, CollectiveKind::all_reduce);
+  chunk.gradient_sync = time_of(link, each) * static_cast<double>(chunk.gradient_buckets);
+  if (!shards_optimizer(parallel_.strategy)) return;
+  const double held = elements * info(parameter_dtype(training.precision)).bytes;
+  chunk.parameter_gather =
+      time_of(parts_.links.of(Axis::shard, CollectiveKind::all_gather), held);
+  const Link& between = parts_.links.of(Axis::replicate, CollectiveKind::all_reduce);
+  if (between.kind != Link::Kind::none) {
+    const auto shards = static_cast<double>(axis_size(parts_.scenario, Axis::shard));
+    chunk.gradient_sync += time_of(between, reduced / shards);
+  }
+}
+
+// Activations of a micro-batch between two stages: each tensor-parallel rank sends its part, and where
+// the next stage needs the whole its ranks gather it (Narayanan et al. 2021, section 4.1).
+PipelineMessage Pricing::message() const {
+  const Training& t = parts_.scenario.training;
+  const double width = info(t.precision.mixed ? Dtype::fp32 : t.precision.compute).bytes;
+  const double whole = static_cast<double>(t.batch * t.seq) *
+                       static_cast<double>(parts_.scenario.model.hidden) * width /
+                       static_cast<double>(parallel_.context);
+  const double part = whole / static_cast<double>(parallel_.tensor);
+  Seconds time = time_of(parts_.links.neighbours, part);
+  if (!parallel_.sequence) {
+    time += time_of(parts_.links.of(Axis::tensor, CollectiveKind::all_gather), whole);
+  }
+  return {Bytes{part}, time};
+}
+
+PipelineCosts Pricing::price() const {
+  const std::int64_t stages = parallel_.pipeline;
+  const std::int64_t chunks = parallel_.chunks;
+  const std::int64_t places = stages * chunks;
+  const std::int64_t blocks = parts_.work.blocks;
+  const double kept = static_cast<double>(parts_.work.kept_blocks) / static_cast<double>(blocks);
+  PipelineCosts out;
+  out.stages.resize(static_cast<std::size_t>(stages));
+  for (std::int64_t s = 0; s < stages; ++s) {
+    PipelineStageCosts& stage = out.stages[static_cast<std::size_t>(s)];
+    stage.activations = stage.gradients = message();
+    double held = 0;
+    for (std::int64_t c = 0; c < chunks; ++c) {
+      const std::int64_t place = c * stages + s;
+      const auto n =
+          static_cast<double>(blocks / places + (place < blocks % places ? 1 : 0));
+      PipelineChunkCosts chunk;
+      double own = n * block_.elements;
+      add(chunk, block_, n * (1 - kept));
+      if (kept > 0) add(chunk, kept_, n * kept);
+      if (place == 0) {
+        add(chunk, embedding_, 1);
+        own += embedding_.elements;
+      }
+      if (place == places - 1) {
+        add(chunk, head_, 1);
+        own += head_.elements;
+      }
+      add_parameters(chunk, own);
+      held += own;
+      stage.chunks.push_back(chunk);
+    }
+    const double share = held / elements();
+    stage.optimizer = Seconds{seconds(timed_.optimizer.kernel) * share};
+  }
+  if (parts_.scenario.model.tied_head) {
+    const double table = static_cast<double>(parts_.scenario.model.vocab) *
+                         static_cast<double>(parts_.scenario.model.hidden) /
+                         static_cast<double>(parallel_.tensor) *
+                         gradient_bytes(parts_.scenario.training);
+    out.embedding_sync = time_of(parts_.links.ends, table);
+  }
+  out.overlap_gradient_sync = parallel_.overlap;
+  out.global_norm = true;
+  out.messages = parallel_.schedule == PipelineSchedule::interleaved
+                     ? PipelineMessages::overlapped_in_between
+                     : PipelineMessages::blocking;
+  return out;
+}
+
+}  // namespace
+
+PipelineCosts pipeline_costs(const StepParts& parts, const TimedStep& timed) {
+  return Pricing(parts, timed).price();
+}
+
+PipelineStep run_pipeline(const StepParts& parts, const Without& without) {
+  const Parallel& p = parts.scenario.parallel;
+  const PipelineOrder order = order_passes(
+      {p.schedule, p.pipeline, parts.scenario.training.accumulation, p.chunks});
+  const TimedStep timed = time_step(parts, without);
+  const PipelineProgram program = build_pipeline(order, pipeline_costs(parts, timed));
+  const Timeline timeline = run(program.program, step_machine(parts.gpu, without));
+  PipelineStep out;
+  out.step = to_seconds(timeline.makespan);
+  for (std::uint32_t stage = 0; stage < program.program.group_count(); ++stage) {
+    const auto busy = class_busy(program.program, timeline, stage);
+    const auto of = [&](LaneClass lane) {
+      return to_seconds(busy[static_cast<std::size_t>(lane)]);
+    };
+    out.busy = std::max(out.busy, of(LaneClass::compute));
+    out.messages = std::max(out.messages, of(LaneClass::communication));
+  }
+  out.bubble = out.step - out.busy;
+  out.message_bytes = program.message_bytes / static_cast<double>(p.pipeline);
+  return out;
+}
+
+}  // namespace stepsight

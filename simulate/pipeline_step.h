@@ -1,0 +1,25 @@
+// A step whose blocks are dealt out to pipeline stages: what each chunk's passes take comes from the
+// same priced operators as a step without stages (simulate/timed_step.h), who waits for whom from
+// simulate/pipeline_program.h.
+#pragma once
+#include "simulate/pipeline_program.h"
+#include "simulate/timed_step.h"
+
+namespace stepsight {
+
+struct PipelineStep {
+  Seconds step;
+  Seconds busy;      // computing, of the stage that computes longest
+  Seconds bubble;    // step - busy: waiting for other stages, messages and parameters
+  Seconds messages;  // of the stage whose messages and collectives take longest
+  double message_bytes = 0;  // of one GPU, activations and gradients together
+};
+
+// The costs of every stage and chunk. Blocks are spread evenly, the first chunks one more; the
+// embedding stands on the first stage, the head and the loss on the last.
+PipelineCosts pipeline_costs(const StepParts& parts, const TimedStep& timed);
+
+// UserError for schedules that cannot be (check_pipeline). Precondition: parallel.pipeline > 1.
+PipelineStep run_pipeline(const StepParts& parts, const Without& without = {});
+
+}  // namespace stepsight
