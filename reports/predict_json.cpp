@@ -106,6 +106,7 @@ Json json_of(const StudyPoint& p) {
                           {"bucket_copies", a.bucket_copies},
                           {"exposed_communication", a.exposed},
                           {"slow_down", a.slow_down}};
+  if (p.scenario.parallel.pipeline > 1) out["attribution_s"]["bubble"] = a.bubble;
   if (p.padded_vocabulary) out["padded_vocabulary_step_s"] = p.padded_vocabulary->value;
   return out;
 }

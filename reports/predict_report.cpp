@@ -51,6 +51,11 @@ std::string cluster_of(const PredictReport& report, const GpuProfile& gpu) {
   if (s.cluster.link.empty()) return out;
   if (!is_axis(report, "link")) out += (out.empty() ? "" : ", ") + s.cluster.link;
   if (s.parallel.strategy == Strategy::none) return out + ", no exchange";
+  if (s.parallel.tensor > 1) out += fmt::format(", tensor {}", s.parallel.tensor);
+  if (s.parallel.pipeline > 1) out += fmt::format(", pipeline {}", s.parallel.pipeline);
+  if (s.parallel.strategy != Strategy::ddp) {
+    return out + ", " + std::string(strategy_names[static_cast<std::size_t>(s.parallel.strategy)]);
+  }
   if (!is_axis(report, "bucket_cap_MB")) {
     out += fmt::format(", DDP in buckets of {:g} MiB", s.parallel.bucket_cap_MB);
   }

@@ -15,8 +15,14 @@ std::string times(double factor) {
   return fmt::format("{:.2f} times", factor);
 }
 
-// The causes that DDP adds to what a GPU would need alone.
-void add_communication(std::vector<Part>& parts, const Attribution& a) {
+// The causes that company adds to what a GPU would need alone.
+void add_communication(std::vector<Part>& parts, const Attribution& a, bool staged) {
+  if (staged) {
+    parts.emplace_back("bubble: waiting for other stages", a.bubble);
+    parts.emplace_back("compute slowed by communication", a.slow_down);
+    parts.emplace_back("waiting for communication", a.exposed);
+    return;
+  }
   parts.emplace_back("copying gradients into buckets", a.bucket_copies);
   parts.emplace_back("compute slowed by communication", a.slow_down);
   parts.emplace_back("waiting for communication", a.exposed);
@@ -37,8 +43,11 @@ std::string weak_waterfall(const StudyPoint& p) {
                              times(p.weak.scaling.speedup),
                              gpus)
                : std::string("What the loop-back link adds to the step\n");
-  std::vector<Part> parts{{"one GPU alone, for its own batch", r.attribution.alone}};
-  add_communication(parts, r.attribution);
+  const bool staged = p.scenario.parallel.pipeline > 1;
+  std::vector<Part> parts{{staged ? "passes of the stage that computes longest"
+                                  : "one GPU alone, for its own batch",
+                           r.attribution.alone}};
+  add_communication(parts, r.attribution, staged);
   return out + parts_text(parts, total_name(p), r.step.value);
 }
 
@@ -50,7 +59,7 @@ std::string strong_waterfall(const StudyPoint& p) {
   const double ideal = p.strong->one_gpu.value / static_cast<double>(gpus);
   std::vector<Part> parts{{fmt::format("ideal: 1/{} of one GPU's step", gpus), ideal},
                           {"smaller kernels, undivided optimizer", r.attribution.alone - ideal}};
-  add_communication(parts, r.attribution);
+  add_communication(parts, r.attribution, p.scenario.parallel.pipeline > 1);
   return fmt::format("Why {} GPUs take the step {} as fast and not {} times (strong scaling)\n",
                      gpus,
                      times(p.strong->scaling.speedup),
@@ -58,7 +67,14 @@ std::string strong_waterfall(const StudyPoint& p) {
          parts_text(parts, total_name(p), r.step.value);
 }
 
-std::string exchange(const Prediction& r) {
+std::string exchange(const Prediction& r, bool staged) {
+  if (staged) {
+    return wrap(fmt::format("Messages and collectives run {} of the step on the stage that has most "
+                            "of them; {} of the step goes to waiting for them.",
+                            format_seconds(r.communication_s),
+                            format_seconds(r.exposed_s))) +
+           "\n";
+  }
   return wrap(fmt::format(
              "Each GPU exchanges {} of gradients in {} bucket{} a step: {} on the link, "
              "of which {} hide behind compute.",
@@ -170,7 +186,9 @@ std::string why_not_linear(const StudyPoint& point) {
   if (r.message_bytes <= 0) return "";
   const bool shares_a_batch =
       point.scenario.training.global_batch > 0 && point.strong && point.scenario.cluster.gpus > 1;
-  return "\n" + (shares_a_batch ? strong_waterfall(point) : weak_waterfall(point)) + exchange(r) +
+  const bool staged = point.scenario.parallel.pipeline > 1;
+  return "\n" + (shares_a_batch ? strong_waterfall(point) : weak_waterfall(point)) +
+         exchange(r, staged) +
          other_scaling(point);
 }
 

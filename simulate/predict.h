@@ -18,10 +18,10 @@ namespace stepsight {
 struct Attribution {
   double alone = 0;          // one GPU, no data parallelism: its own step; with pipeline stages the
                              // passes of the stage that computes longest
-  double bubble = 0;         // with stages: waiting for the others, messages taking no time
   double bucket_copies = 0;  // copying gradients into buckets and issuing them
   double slow_down = 0;      // compute slowed by communication beside it
   double exposed = 0;        // waiting for communication
+  double bubble = 0;         // with stages: waiting for the others, messages taking no time
 };
 
 struct Prediction {

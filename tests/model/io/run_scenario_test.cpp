@@ -154,7 +154,8 @@ TEST_CASE("what is not simulated is refused with its reason") {
     CHECK(refusal([&](R& r) { r.std_family = family; }) == std::string("family ") + family);
   }
   CHECK(refusal([](R& r) { r.std_family.clear(); }) == "family not stated");
-  CHECK(refusal([](R& r) { r.pp = 2; }) == "pipeline parallel");
+  CHECK(refusal([](R& r) { r.pp = 24, r.gpus = 24, r.std_intra = "nvswitch"; })
+            .starts_with("impossible split: pipeline x chunks must be at most"));
   CHECK(refusal([](R& r) { r.cp = 2, r.notes = "CP is all-to-all"; }) ==
         "context parallel by all-to-all");
   CHECK(refusal([](R& r) { r.tp = 8, r.gpus = 8, r.std_intra = "nvswitch"; })
