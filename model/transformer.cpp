@@ -180,12 +180,6 @@ StageWork head(const ModelShape& shape, const Training& training, const Parallel
   return b.finish();
 }
 
-double total_ready(const StageWork& stage) {
-  double sum = 0;
-  for (const GradientReady& r : stage.ready) sum += static_cast<double>(r.elements);
-  return sum;
-}
-
 // An update without fused kernels: a loop over the tensors that clips each gradient, for which the
 // host waits for its norm, and then runs
 // every arithmetic step of Adam as a kernel over the tensor (as BertAdam and the optimizers before
@@ -275,9 +269,9 @@ StepWork build(const ModelShape& whole,
     work.block = recomputed(std::move(work.block), input);
   }
   const double blocks = static_cast<double>(work.blocks);
-  work.parameters = static_cast<std::int64_t>(total_ready(work.embedding) +
-                                              blocks * total_ready(work.block) +
-                                              total_ready(work.head));
+  work.parameters = static_cast<std::int64_t>(gradient_elements(work.embedding) +
+                                              blocks * gradient_elements(work.block) +
+                                              gradient_elements(work.head));
   work.tensors = static_cast<std::int64_t>(work.embedding.ready.size() + work.head.ready.size()) +
                  work.blocks * static_cast<std::int64_t>(work.block.ready.size());
   work.tokens = static_cast<double>(training.batch) * static_cast<double>(training.seq);
@@ -291,6 +285,12 @@ StepWork build(const ModelShape& whole,
 }
 
 }  // namespace
+
+double gradient_elements(const StageWork& stage) {
+  double sum = 0;
+  for (const GradientReady& r : stage.ready) sum += static_cast<double>(r.elements);
+  return sum;
+}
 
 Dtype parameter_dtype(const Precision& precision) {
   return precision.mixed ? Dtype::fp32 : precision.compute;

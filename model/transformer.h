@@ -47,6 +47,9 @@ struct StageWork {
   double peak_bytes = 0;             // further bytes that live only inside the stage
 };
 
+// Of all parameters whose gradients become complete in the stage.
+double gradient_elements(const StageWork& stage);
+
 struct StepWork {
   StageWork embedding;
   StageWork block;

@@ -6,6 +6,7 @@
 
 #include "model/parallel_layout.h"
 #include "model/stage_liveness.h"
+#include "simulate/pipeline_schedule.h"
 
 namespace stepsight {
 
@@ -29,12 +30,6 @@ double cublas_workspace(const GpuProfile& gpu) {
   const bool hopper =
       gpu.vendor_TFLOPS[static_cast<std::size_t>(Dtype::fp8)] > 0 && gpu.hbm_TBps >= 2;
   return 2 * (hopper ? 32 : 8.125) * mebibyte;
-}
-
-double elements_of(const StageWork& stage) {
-  double sum = 0;
-  for (const GradientReady& r : stage.ready) sum += static_cast<double>(r.elements);
-  return sum;
 }
 
 double largest_tensor(const StepWork& work) {
@@ -82,27 +77,20 @@ struct Share {
   double in_flight = 1;  // micro-batches whose activations are kept at once, in whole stages
 };
 
-// Blocks spread evenly, the first stages one more.
-Share share_of(const Scenario& s, double blocks, std::int64_t stage) {
-  const std::int64_t stages = s.parallel.pipeline;
-  const auto p = static_cast<double>(stages);
+// Pairs of micro-batch and chunk at once: what warm-up runs and the one after it; zero-bubble's stages
+// also wait with as many gradients of weights as there are stages before them.
+Share share_of(const Scenario& s, std::int64_t blocks, std::int64_t stage) {
+  const Parallel& p = s.parallel;
   Share share;
-  share.blocks = std::floor(blocks / p) + (static_cast<double>(stage) < std::fmod(blocks, p) ? 1 : 0);
+  share.blocks = static_cast<double>(blocks_at(blocks, p.pipeline, stage));
   share.embedding = stage == 0;
-  share.head = stage == stages - 1;
-  if (stages == 1) return share;
-  const auto micro_batches = static_cast<double>(s.training.accumulation);
-  const auto v = static_cast<double>(s.parallel.chunks);
-  const double later = p - 1 - static_cast<double>(stage);
-  switch (s.parallel.schedule) {
-    case PipelineSchedule::gpipe: share.in_flight = micro_batches; break;
-    case PipelineSchedule::one_f_one_b: share.in_flight = std::min(micro_batches, later + 1); break;
-    case PipelineSchedule::interleaved:
-      // Chunks that warm-up runs, and the one after it (Narayanan et al. 2021, section 2.2).
-      share.in_flight = std::min(micro_batches, (2 * later + (v - 1) * p + 1) / v);
-      break;
-    case PipelineSchedule::zero_bubble: share.in_flight = std::min(micro_batches, p); break;
-  }
+  share.head = stage == p.pipeline - 1;
+  if (p.pipeline == 1) return share;
+  const PipelineShape shape{p.schedule, p.pipeline, s.training.accumulation, p.chunks};
+  const std::int64_t put_off = p.schedule == PipelineSchedule::zero_bubble ? stage : 0;
+  const std::int64_t pairs = std::min(shape.micro_batches * shape.chunks,
+                                      warm_up_forwards(shape, stage) + 1 + put_off);
+  share.in_flight = static_cast<double>(pairs) / static_cast<double>(shape.chunks);
   return share;
 }
 
@@ -178,9 +166,9 @@ LivenessRules Card::rules() const {
 // Elements of the parameters that a stage holds. First and last stage of a pipeline hold a tied table
 // each.
 double Card::states(const Share& share) const {
-  double sum = share.blocks * elements_of(work_.block);
-  if (share.embedding) sum += elements_of(work_.embedding);
-  if (share.head) sum += elements_of(work_.head) + (share.embedding ? 0 : head_.pending_elements);
+  double sum = share.blocks * gradient_elements(work_.block);
+  if (share.embedding) sum += gradient_elements(work_.embedding);
+  if (share.head) sum += gradient_elements(work_.head) + (share.embedding ? 0 : head_.pending_elements);
   return sum;
 }
 
@@ -196,12 +184,12 @@ double Card::saved(double blocks) const {
 double Card::gathered(double blocks) const {
   const Parallel& p = scenario_.parallel;
   if (!shards_parameters(strategy_) || shards_ <= 1) return 0;
-  const double root = elements_of(work_.embedding) + elements_of(work_.head);
+  const double root = gradient_elements(work_.embedding) + gradient_elements(work_.head);
   const auto unit = static_cast<double>(p.unit_layers);
   const double units = p.reshard_after_forward
                            ? std::min(blocks, unit * static_cast<double>(1 + p.prefetch))
                            : blocks;
-  return (root + units * elements_of(work_.block)) * width_.compute;
+  return (root + units * gradient_elements(work_.block)) * width_.compute;
 }
 
 // What is there at every moment of a steady step.
@@ -251,13 +239,13 @@ Memory Card::of(const Share& share) const {
 
   // Gradients that earlier stages of backward have left, in elements.
   const double head_elements =
-      share.head ? elements_of(work_.head) + head_.pending_elements : 0;
+      share.head ? gradient_elements(work_.head) + head_.pending_elements : 0;
   const auto left = [&](double formed_elements) {
     return accumulates_ ? 0 : formed_elements * width_.gradient * share_of_gradients;
   };
   // What one unit's gradients take on their way: two buckets of ZeRO-1 and 2, or FSDP's unit.
   const Parallel& p = scenario_.parallel;
-  const double block_elements = elements_of(work_.block);
+  const double block_elements = gradient_elements(work_.block);
   double on_their_way = 0;
   double unit_formed = 0;  // gradients of the unit's other blocks, formed and not yet scattered
   if (shards_parameters(strategy_) && shards_ > 1) {
@@ -349,10 +337,9 @@ Memory fullest_stage(const StepWork& work,
                      const GpuProfile& gpu,
                      bool synced) {
   const Card card(work, s, gpu, synced);
-  const auto blocks = static_cast<double>(work.blocks);
   Memory most;
   for (std::int64_t stage = 0; stage < s.parallel.pipeline; ++stage) {
-    Memory m = card.of(share_of(s, blocks, stage));
+    Memory m = card.of(share_of(s, work.blocks, stage));
     m.stage = stage;
     if (m.needed > most.needed) most = std::move(m);
   }

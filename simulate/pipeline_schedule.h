@@ -23,6 +23,11 @@
 
 namespace stepsight {
 
+// Blocks of one of `places`, which share a model's blocks out evenly, the first ones one more.
+constexpr std::int64_t blocks_at(std::int64_t blocks, std::int64_t places, std::int64_t place) {
+  return blocks / places + (place < blocks % places ? 1 : 0);
+}
+
 struct PipelineShape {
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   std::int64_t stages = 1;

@@ -6,8 +6,6 @@
 #include <vector>
 
 #include "model/cost.h"
-#include "simulate/engine.h"
-#include "simulate/step_program.h"
 #include "simulate/timeline.h"
 
 namespace stepsight {
@@ -71,7 +69,7 @@ StagePasses passes_of(const StageWork& work, const TimedStage& timed, bool accum
   // All of forward is one pass; only backward is cut in two.
   out.forward.kernel += out.forward.weights;
   out.forward.issue += out.forward.weights_issue;
-  for (const GradientReady& r : work.ready) out.elements += static_cast<double>(r.elements);
+  out.elements = gradient_elements(work);
   if (!accumulates) return out;
   for (const Timed& add : timed.accumulate) {
     out.backward.weights += seconds(add.kernel);
@@ -175,8 +173,7 @@ PipelineCosts Pricing::price() const {
     double held = 0;
     for (std::int64_t c = 0; c < chunks; ++c) {
       const std::int64_t place = c * stages + s;
-      const auto n =
-          static_cast<double>(blocks / places + (place < blocks % places ? 1 : 0));
+      const auto n = static_cast<double>(blocks_at(blocks, places, place));
       PipelineChunkCosts chunk;
       double own = n * block_.elements;
       add(chunk, block_, n * (1 - kept));
@@ -217,14 +214,16 @@ PipelineCosts pipeline_costs(const StepParts& parts, const TimedStep& timed) {
   return Pricing(parts, timed).price();
 }
 
-PipelineStep run_pipeline(const StepParts& parts, const Without& without) {
+PipelineProgram build_stages(const StepParts& parts, const TimedStep& timed) {
   const Parallel& p = parts.scenario.parallel;
-  const PipelineOrder order = order_passes(
-      {p.schedule, p.pipeline, parts.scenario.training.accumulation, p.chunks});
-  const TimedStep timed = time_step(parts, without);
-  const PipelineProgram program = build_pipeline(order, pipeline_costs(parts, timed));
-  const Timeline timeline = run(program.program, step_machine(parts.gpu, without));
-  PipelineStep out;
+  return build_pipeline(
+      order_passes({p.schedule, p.pipeline, parts.scenario.training.accumulation, p.chunks}),
+      pipeline_costs(parts, timed));
+}
+
+StagesTime run_stages(const PipelineProgram& program, const Machine& machine) {
+  const Timeline timeline = run(program.program, machine);
+  StagesTime out;
   out.step = to_seconds(timeline.makespan);
   for (std::uint32_t stage = 0; stage < program.program.group_count(); ++stage) {
     const auto busy = class_busy(program.program, timeline, stage);
@@ -234,8 +233,6 @@ PipelineStep run_pipeline(const StepParts& parts, const Without& without) {
     out.busy = std::max(out.busy, of(LaneClass::compute));
     out.messages = std::max(out.messages, of(LaneClass::communication));
   }
-  out.bubble = out.step - out.busy;
-  out.message_bytes = program.message_bytes / static_cast<double>(p.pipeline);
   return out;
 }
 

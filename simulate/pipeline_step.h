@@ -2,17 +2,16 @@
 // same priced operators as a step without stages (simulate/timed_step.h), who waits for whom from
 // simulate/pipeline_program.h.
 #pragma once
+#include "simulate/engine.h"
 #include "simulate/pipeline_program.h"
 #include "simulate/timed_step.h"
 
 namespace stepsight {
 
-struct PipelineStep {
+struct StagesTime {
   Seconds step;
   Seconds busy;      // computing, of the stage that computes longest
-  Seconds bubble;    // step - busy: waiting for other stages, messages and parameters
   Seconds messages;  // of the stage whose messages and collectives take longest
-  double message_bytes = 0;  // of one GPU, activations and gradients together
 };
 
 // The costs of every stage and chunk. Blocks are spread evenly, the first chunks one more; the
@@ -20,6 +19,8 @@ struct PipelineStep {
 PipelineCosts pipeline_costs(const StepParts& parts, const TimedStep& timed);
 
 // UserError for schedules that cannot be (check_pipeline). Precondition: parallel.pipeline > 1.
-PipelineStep run_pipeline(const StepParts& parts, const Without& without = {});
+PipelineProgram build_stages(const StepParts& parts, const TimedStep& timed);
+
+StagesTime run_stages(const PipelineProgram& program, const Machine& machine);
 
 }  // namespace stepsight

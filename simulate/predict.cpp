@@ -36,17 +36,12 @@ struct Question {
     return build_step(parts(), without);
   }
   [[nodiscard]] bool staged() const { return scenario.parallel.pipeline > 1; }
-  [[nodiscard]] PipelineStep stages(const Without& without = {}) const {
-    return run_pipeline(parts(), without);
-  }
   [[nodiscard]] bool synchronises() const { return exchanges_gradients(parts()); }
   // Messages of any kind.
   [[nodiscard]] bool communicates() const {
     const Parallel& p = scenario.parallel;
     return synchronises() || p.tensor * p.context > 1;
   }
-
- private:
   [[nodiscard]] StepParts parts() const { return {work, costs, scenario, gpu, links}; }
 };
 
@@ -81,6 +76,22 @@ void read_timeline(const StepProgram& step, const Timeline& timeline, Prediction
   out.gpu_busy_s = to_seconds(total(compute)).value;
 }
 
+void read_totals(const StepTotals& totals, std::int64_t stages, Prediction& out) {
+  const auto parts = static_cast<double>(stages);
+  out.message_bytes = totals.message_bytes;
+  out.host_s = totals.host_seconds / parts;
+  out.clock = totals.clock;
+  out.host_bound = out.host_s > 0.98 * out.step.value;
+  double kernels = 0;
+  for (std::size_t i = 0; i < totals.kernel_seconds.size(); ++i) {
+    kernels += totals.kernel_seconds[i];
+    if (totals.kernel_seconds[i] > 0) {
+      out.breakdown.emplace_back(static_cast<WorkKind>(i), totals.kernel_seconds[i] / parts);
+    }
+  }
+  out.unmeasured_share = kernels > 0 ? totals.unmeasured_seconds / kernels : 0;
+}
+
 namespace {
 
 // Removes one cause after the other; each difference is that cause's part. `step` is the program
@@ -106,7 +117,10 @@ Attribution attribute(const Question& question, const StepProgram& step, double 
 
 Seconds predict_step(const Scenario& scenario, const GpuProfile& gpu) {
   const Question question(scenario, gpu);
-  if (question.staged()) return question.stages().step;
+  if (question.staged()) {
+    const StepParts parts = question.parts();
+    return run_stages(build_stages(parts, time_step(parts)), step_machine(gpu)).step;
+  }
   return Seconds{step_seconds(question.program())};
 }
 
@@ -114,10 +128,13 @@ namespace {
 
 // One cause after the other, as attribute() does; what is left of a step without messages is the
 // stage that computes longest, and the wait for the others.
-void read_stages(const Question& question, Prediction& out) {
-  const PipelineStep actual = question.stages();
-  const PipelineStep full_rate = question.stages({.slow_down = true});
-  const PipelineStep silent = question.stages({.communication = true, .slow_down = true});
+void read_stages(const StepParts& parts, const TimedStep& timed, Prediction& out) {
+  const PipelineProgram program = build_stages(parts, timed);
+  const Machine at_full_rate = step_machine(parts.gpu, {.slow_down = true});
+  const StagesTime actual = run_stages(program, step_machine(parts.gpu));
+  const StagesTime full_rate = run_stages(program, at_full_rate);
+  const StagesTime silent =
+      run_stages(build_stages(parts, time_step(parts, {.communication = true})), at_full_rate);
   out.step = actual.step;
   out.gpu_busy_s = actual.busy.value;
   out.communication_s = actual.messages.value;
@@ -133,16 +150,22 @@ void read_stages(const Question& question, Prediction& out) {
 
 Prediction predict(const Scenario& scenario, const GpuProfile& gpu) {
   const Question question(scenario, gpu);
-  const StepWork& work = question.work;
-  const StepProgram step = question.program();
   Prediction out;
   if (question.staged()) {
-    read_stages(question, out);
+    const StepParts parts = question.parts();
+    const TimedStep timed = time_step(parts);
+    read_stages(parts, timed, out);
+    read_totals(timed, scenario.parallel.pipeline, out);
+    out.buckets = static_cast<std::uint32_t>(timed.buckets.size());
   } else {
+    const StepProgram step = question.program();
     read_timeline(step, run(step.program, step.machine), out);
+    read_totals(step, 1, out);
+    out.buckets = step.buckets;
     out.attribution = attribute(question, step, out.step.value);
   }
 
+  const StepWork& work = question.work;
   const auto stages = static_cast<double>(scenario.parallel.pipeline);
   const auto gpus = static_cast<double>(data_parallel(scenario));
   const auto micro_steps = static_cast<double>(scenario.training.accumulation);
@@ -152,19 +175,6 @@ Prediction predict(const Scenario& scenario, const GpuProfile& gpu) {
   const double peak =
       gpu.vendor_TFLOPS[static_cast<std::size_t>(scenario.training.precision.compute)] * 1e12;
   out.mfu = peak > 0 ? micro_steps * work.model_flops.value / stages / out.step.value / peak : 0;
-  out.message_bytes = step.message_bytes;
-  out.buckets = step.buckets;
-  out.host_s = step.host_seconds / stages;
-  out.clock = step.clock;
-  out.host_bound = out.host_s > 0.98 * out.step.value;
-  double kernels = 0;
-  for (std::size_t i = 0; i < step.kernel_seconds.size(); ++i) {
-    kernels += step.kernel_seconds[i];
-    if (step.kernel_seconds[i] > 0) {
-      out.breakdown.emplace_back(static_cast<WorkKind>(i), step.kernel_seconds[i] / stages);
-    }
-  }
-  out.unmeasured_share = kernels > 0 ? step.unmeasured_seconds / kernels : 0;
   out.memory = memory_of(work, scenario, gpu, question.synchronises());
   return out;
 }

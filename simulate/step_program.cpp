@@ -6,19 +6,11 @@
 #include <span>
 #include <stdexcept>
 
+#include "simulate/unit_queue.h"
+
 namespace stepsight {
 
 namespace {
-
-// Interference classes of the slow-down matrix.
-constexpr std::uint8_t compute_class = 1;  // bound by instructions
-constexpr std::uint8_t collective_class = 2;
-constexpr std::uint8_t copy_class = 3;
-constexpr std::uint8_t memory_class = 4;  // compute bound by memory
-
-std::uint8_t class_of(const Timed& op) {
-  return op.clocked ? compute_class : memory_class;
-}
 
 class Builder {
  public:
@@ -58,7 +50,6 @@ class Builder {
   void gradient_ready(const TimedStage& stage, std::size_t i, bool sync, bool accumulate);
   void send_bucket(TaskId last_copy);
 
-  void begin_phase();
   void gather(const TimedUnit& u);
   void enter(const TimedUnit& u);
   void scatter(const TimedUnit& u);
@@ -83,10 +74,7 @@ class Builder {
   std::vector<TaskId> sent_;     // by bucket of this backward
   std::vector<TaskId> waiting_;  // last copies of full buckets that wait for backward
   bool any_sent_ = false;
-  // Units of this forward or backward in order: gathered, and beginning to compute.
-  std::vector<TaskId> gathered_, entered_;
-  TaskId phase_begin_{};
-  std::optional<TaskId> last_scatter_;
+  UnitQueue units_{parallel_.prefetch};
 };
 
 TaskId Builder::compute(const Timed& op) {
@@ -214,41 +202,27 @@ std::int64_t Builder::blocks_of(std::int64_t unit) const {
   return std::min(each, work_.blocks - unit * each);
 }
 
-// A unit's parameters are gathered once the unit `prefetch` places before it in the order of execution
-// begins to compute, and no earlier: that bounds the memory of gathered parameters (torch's FSDP2
-// waits for the copy out of the gather before). Without prefetch the unit before has to be done.
 void Builder::gather(const TimedUnit& u) {
-  const std::size_t place = gathered_.size();
-  const auto ahead = static_cast<std::size_t>(parallel_.prefetch);
-  TaskId after = tasks_.last_in_lane(out_.compute);
-  if (ahead > 0) after = place >= ahead ? entered_[place - ahead] : phase_begin_;
-  gathered_.push_back(travel(u.gather, after));
+  units_.gathered(travel(u.gather, units_.gather_after(tasks_.last_in_lane(out_.compute))));
 }
 
 // The unit begins to compute: its parameters are there.
 void Builder::enter(const TimedUnit& u) {
-  wait_for(gathered_[entered_.size()]);
-  entered_.push_back(compute(u.copy_out));
+  wait_for(units_.next_gather());
+  units_.entered(compute(u.copy_out));
 }
 
 void Builder::scatter(const TimedUnit& u) {
-  // One buffer: it is free when the scatter before is done.
-  if (last_scatter_) wait_for(*last_scatter_);
+  if (units_.last_scatter) wait_for(*units_.last_scatter);
   const TaskId copied = compute(u.copy_in);
   TaskId done = travel(u.scatter, copied);
   if (u.replicate.kernel > 0 || u.replicate.issue > 0) done = travel(u.replicate, done);
-  last_scatter_ = done;
-}
-
-void Builder::begin_phase() {
-  gathered_.clear();
-  entered_.clear();
-  phase_begin_ = tasks_.last_in_lane(out_.compute);
+  units_.last_scatter = done;
 }
 
 // The hook before a unit issues its gather; the stream takes it as soon as the unit before computes.
 void Builder::sharded_forward() {
-  begin_phase();
+  units_.begin_phase(tasks_.last_in_lane(out_.compute));
   gather(timed_.units.root);
   enter(timed_.units.root);
   operators(timed_.embedding.forward, timed_.embedding.forward_exchanges);
@@ -265,8 +239,8 @@ void Builder::sharded_forward() {
 // Backward asks for the units ahead as soon as one has its parameters.
 void Builder::sharded_backward(bool sync, bool accumulate) {
   next_tensor_ = 0;
-  last_scatter_.reset();
-  begin_phase();
+  units_.last_scatter.reset();
+  units_.begin_phase(tasks_.last_in_lane(out_.compute));
   const bool again = parallel_.reshard_after_forward;
   std::int64_t next = timed_.units.count - 1;
   const auto ask = [&](std::int64_t until) {
@@ -328,12 +302,7 @@ void Builder::step() {
 }
 
 StepProgram Builder::build(int repeats) {
-  out_.labels = timed_.labels;
-  out_.kernel_seconds = timed_.kernel_seconds;
-  out_.clock = timed_.clock;
-  out_.host_seconds = timed_.host_seconds;
-  out_.unmeasured_seconds = timed_.unmeasured_seconds;
-  out_.message_bytes = timed_.message_bytes;
+  static_cast<StepTotals&>(out_) = timed_;
   out_.buckets = static_cast<std::uint32_t>(timed_.buckets.size());
   out_.host = tasks_.add_lane({LaneClass::host, 0});
   out_.compute = tasks_.add_lane({LaneClass::compute, 0});

@@ -3,9 +3,7 @@
 // stream on which gradients and gathered parameters travel while compute goes on, and one for the
 // messages that compute waits for (tensor, context and expert parallel).
 #pragma once
-#include <array>
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "model/profile.h"
@@ -15,24 +13,28 @@
 
 namespace stepsight {
 
-struct StepProgram {
+// The totals are those of one step.
+struct StepProgram : StepTotals {
   Program program;
   Machine machine;
-  std::vector<TaskLabel> labels;
   LaneId host{};
   LaneId compute{};
   LaneId communication{};
   LaneId exchange{};
   // The last task of each repeated step; a step takes from one to the next.
   std::vector<TaskId> step_end;
-  std::vector<TaskId> step_begin;          // first compute task of each step
-  std::array<double, work_kind_count> kernel_seconds{};  // by WorkKind, of one step, each at full rate
-  double clock = 1;                        // of the highest, where the power limit lowers it
-  double host_seconds = 0;                 // issue time of one step
-  double unmeasured_seconds = 0;           // kernels whose shape is far from every measured point
-  double message_bytes = 0;                // all buckets of one step together
+  std::vector<TaskId> step_begin;  // first compute task of each step
   std::uint32_t buckets = 0;
 };
+
+// Rows and columns of step_machine()'s slow-down matrix.
+inline constexpr std::uint8_t compute_class = 1;  // bound by instructions
+inline constexpr std::uint8_t collective_class = 2;
+inline constexpr std::uint8_t copy_class = 3;
+inline constexpr std::uint8_t memory_class = 4;  // compute bound by memory
+constexpr std::uint8_t class_of(const Timed& op) {
+  return op.clocked ? compute_class : memory_class;
+}
 
 // How compute and communication of one GPU slow each other.
 Machine step_machine(const GpuProfile& gpu, const Without& without = {});

@@ -21,12 +21,6 @@ WorkKind kind_of(const Work& work) {
   return WorkKind::memory;
 }
 
-double elements_of(const StageWork& stage) {
-  double sum = 0;
-  for (const GradientReady& r : stage.ready) sum += static_cast<double>(r.elements);
-  return sum;
-}
-
 // Elements of every gradient tensor in the order in which backward completes them.
 std::vector<std::int64_t> ready_elements(const StepWork& work) {
   std::vector<std::int64_t> out;
@@ -57,7 +51,6 @@ class Pricer {
 
  private:
   [[nodiscard]] bool ddp() const { return scenario_.parallel.strategy == Strategy::ddp; }
-  std::uint32_t label(std::string_view text, Phase phase, WorkKind kind);
   Timed kernel(const Operator& op, const Cost& cost, Phase phase, double repeats);
   Timed kernel(
       const Operator& op, const Cost& cost, Phase phase, double repeats, double issue_us);
@@ -96,15 +89,6 @@ class Pricer {
   StepEnergy energy_;
 };
 
-std::uint32_t Pricer::label(std::string_view text, Phase phase, WorkKind kind) {
-  for (std::size_t i = 0; i < out_.labels.size(); ++i) {
-    const TaskLabel& l = out_.labels[i];
-    if (l.phase == phase && l.kind == kind && l.text == text) return static_cast<std::uint32_t>(i);
-  }
-  out_.labels.push_back({text, phase, kind});
-  return static_cast<std::uint32_t>(out_.labels.size() - 1);
-}
-
 // Books an operator's kernel time `repeats` times a step.
 Timed Pricer::kernel(const Operator& op, const Cost& c, Phase phase, double repeats) {
   const IssuePhase side = phase == Phase::forward ? IssuePhase::forward : IssuePhase::backward;
@@ -123,7 +107,7 @@ Timed Pricer::kernel(
   book_energy(op.work, repeats);
   return {to_picoseconds(time),
           to_picoseconds(Seconds{issue_us * 1e-6}),
-          label(op.label, phase, kind),
+          out_.label(op.label, phase, kind),
           c.clocked};
 }
 
@@ -141,7 +125,7 @@ Timed Pricer::message(const Link& link,
   if (!c.measured) out_.unmeasured_seconds += repeats * time.value;
   return {to_picoseconds(time),
           to_picoseconds(Seconds{issue_us * 1e-6}),
-          label(text, phase, WorkKind::communication)};
+          out_.label(text, phase, WorkKind::communication)};
 }
 
 // A copy between a buffer that travels and the tensors themselves; its issue is part of the message's.
@@ -359,14 +343,14 @@ TimedUnit Pricer::unit(double elements, double gathers, double copies) {
 
 void Pricer::price_units() {
   const Parallel& p = scenario_.parallel;
-  const double block = elements_of(work_.block);
+  const double block = gradient_elements(work_.block);
   const std::int64_t whole = work_.blocks / p.unit_layers;
   const std::int64_t rest = work_.blocks % p.unit_layers;
   const double gathers = micro_steps_ * (p.reshard_after_forward ? 2 : 1);
   TimedUnits& units = out_.units;
   units.count = whole + (rest > 0 ? 1 : 0);
   // The root stays gathered from the first operator of forward to the last of backward.
-  units.root = unit(elements_of(work_.embedding) + elements_of(work_.head), micro_steps_, 1);
+  units.root = unit(gradient_elements(work_.embedding) + gradient_elements(work_.head), micro_steps_, 1);
   units.block = unit(block * static_cast<double>(p.unit_layers), gathers, static_cast<double>(whole));
   units.last = rest > 0 ? unit(block * static_cast<double>(rest), gathers, 1) : units.block;
 }
@@ -397,7 +381,7 @@ void Pricer::price_optimizer() {
   const Seconds issue{static_cast<double>(work_.tensors) * tensor_us * 1e-6};
   out_.optimizer = {to_picoseconds(update),
                     to_picoseconds(issue),
-                    label("optimizer", Phase::optimizer, WorkKind::optimizer),
+                    out_.label("optimizer", Phase::optimizer, WorkKind::optimizer),
                     clocked};
   out_.kernel_seconds[static_cast<std::size_t>(WorkKind::optimizer)] += update.value;
   out_.host_seconds += issue.value;
@@ -434,7 +418,7 @@ TimedStep Pricer::price() {
   price_optimizer();
   out_.begin = {0,
                 to_picoseconds(Seconds{gpu_.host.step_us * 1e-6}),
-                label("step", Phase::forward, WorkKind::memory)};
+                out_.label("step", Phase::forward, WorkKind::memory)};
   out_.host_seconds += gpu_.host.step_us * 1e-6;
   lower_clock();
   return std::move(out_);

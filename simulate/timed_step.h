@@ -1,9 +1,7 @@
 // A step's operators, copies and messages with the time each takes on the GPU, the link and the host:
 // what simulate/step_program.h puts on lanes. Priced once a stage, however often the stage runs.
 #pragma once
-#include <array>
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "model/profile.h"
@@ -13,19 +11,9 @@
 #include "simulate/program.h"
 #include "simulate/step_costs.h"
 #include "simulate/step_links.h"
+#include "simulate/step_totals.h"
 
 namespace stepsight {
-
-enum class Phase : std::uint8_t { forward, backward, gradient_sync, optimizer };
-enum class WorkKind : std::uint8_t { gemm, attention, memory, optimizer, sync_copy, communication };
-inline constexpr std::size_t work_kind_count = 6;
-
-// What a task stands for; Task::label indexes a list of these.
-struct TaskLabel {
-  std::string_view text;
-  Phase phase = Phase::forward;
-  WorkKind kind = WorkKind::memory;
-};
 
 // Causes that can be taken out of a program one by one, to see what each costs.
 struct Without {
@@ -72,7 +60,7 @@ struct TimedUnits {
   std::int64_t count = 0;       // units of blocks; 0 when parameters are not sharded
 };
 
-struct TimedStep {
+struct TimedStep : StepTotals {
   TimedStage embedding, block, kept_block, head;
   Timed begin, optimizer;
   std::vector<Bucket> buckets;
@@ -82,13 +70,6 @@ struct TimedStep {
   // Gradients of which each tensor-parallel rank has a partial sum, once a step; no time without.
   Timed partial_gradients;
   Timed gather_updated;  // ZeRO-1 and 2: updated parameters come back; no time otherwise
-
-  std::vector<TaskLabel> labels;
-  std::array<double, work_kind_count> kernel_seconds{};
-  double clock = 1;
-  double host_seconds = 0;
-  double unmeasured_seconds = 0;
-  double message_bytes = 0;
 };
 
 // Everything that a step is built from. All outlives what is built.

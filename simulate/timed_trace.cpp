@@ -37,7 +37,6 @@ class Pricer {
   TimedTrace price();
 
  private:
-  std::uint32_t label(std::string_view text, Phase phase, WorkKind kind);
   [[nodiscard]] double share_of(double seconds, double ranks) const;
   void time_kernels();
   void time_gradients();
@@ -55,15 +54,6 @@ class Pricer {
   const Without& without_;
   TimedTrace out_;
 };
-
-std::uint32_t Pricer::label(std::string_view text, Phase phase, WorkKind kind) {
-  for (std::size_t i = 0; i < out_.labels.size(); ++i) {
-    const TaskLabel& l = out_.labels[i];
-    if (l.phase == phase && l.kind == kind && l.text == text) return static_cast<std::uint32_t>(i);
-  }
-  out_.labels.push_back({text, phase, kind});
-  return static_cast<std::uint32_t>(out_.labels.size() - 1);
-}
 
 // A rank's part of an update: the kernel's start stays.
 double Pricer::share_of(double seconds, double ranks) const {
@@ -86,7 +76,7 @@ void Pricer::time_kernels() {
     const WorkKind kind = work_kind(k);
     out_.kernels.push_back({to_picoseconds(Seconds{seconds}),
                         to_picoseconds(Seconds{issue}),
-                        label(name_of(kind), phase_of(k.part), kind),
+                        out_.label(name_of(kind), phase_of(k.part), kind),
                         kind == WorkKind::gemm || kind == WorkKind::attention});
     out_.kernel_seconds[static_cast<std::size_t>(kind)] += seconds;
     out_.host_seconds += issue;
@@ -96,13 +86,13 @@ void Pricer::time_kernels() {
   out_.tail = to_picoseconds(Seconds{tail});
   out_.host_seconds += tail;
   out_.unmeasured_seconds += costs_.unmeasured_seconds;
-  out_.join_label = label("end of backward", Phase::gradient_sync, WorkKind::sync_copy);
-  out_.tail_label = label("step", Phase::optimizer, WorkKind::optimizer);
+  out_.join_label = out_.label("end of backward", Phase::gradient_sync, WorkKind::sync_copy);
+  out_.tail_label = out_.label("step", Phase::optimizer, WorkKind::optimizer);
 }
 
 void Pricer::time_gradients() {
   const double gap = gpu_.launch.stream_gap_us * 1e-6;
-  const std::uint32_t name = label("copy into bucket", Phase::gradient_sync, WorkKind::sync_copy);
+  const std::uint32_t name = out_.label("copy into bucket", Phase::gradient_sync, WorkKind::sync_copy);
   const double issue = gpu_.host.bucket_tensor_us * 1e-6;
   for (const TracedGradient& g : step_.gradients) {
     const Cost c = cost(Pass{PassKind::copy, 1, g.elements, step_.gradient_dtype}, gpu_);
@@ -124,7 +114,7 @@ void Pricer::time_buckets() {
   out_.buckets = gradient_buckets(
       sizes,
       {scenario_.parallel.first_bucket_MB * mebibyte, scenario_.parallel.bucket_cap_MB * mebibyte});
-  const std::uint32_t name = label("bucket", Phase::gradient_sync, WorkKind::communication);
+  const std::uint32_t name = out_.label("bucket", Phase::gradient_sync, WorkKind::communication);
   const double issue = gpu_.host.collective_us * 1e-6;
   for (const Bucket& bucket : out_.buckets) {
     const LinkCost c = message_time(links_.gradients, gpu_, Bytes{bucket.bytes});
@@ -147,7 +137,7 @@ Timed Pricer::message(
   out_.message_bytes += times * bytes;
   return {to_picoseconds(time),
           to_picoseconds(Seconds{us * 1e-6}),
-          label(text, Phase::gradient_sync, WorkKind::communication)};
+          out_.label(text, Phase::gradient_sync, WorkKind::communication)};
 }
 
 // Issued with its message, whose issue counts both.
@@ -161,7 +151,7 @@ Timed Pricer::copy(double elements, std::string_view text, double times) {
   out_.kernel_seconds[static_cast<std::size_t>(WorkKind::sync_copy)] += times * seconds;
   if (!c.measured) out_.unmeasured_seconds += times * c.time.value;
   return {to_picoseconds(Seconds{seconds}), 0,
-          label(text, Phase::gradient_sync, WorkKind::sync_copy)};
+          out_.label(text, Phase::gradient_sync, WorkKind::sync_copy)};
 }
 
 TimedUnit Pricer::timed_unit(double elements, double gathers) {

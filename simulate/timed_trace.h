@@ -1,7 +1,6 @@
 // A traced step's kernels, and the copies and messages that data parallelism adds to them, with the
 // time each takes on the GPU, the link and the host: what simulate/traced_program.h puts on lanes.
 #pragma once
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -31,7 +30,7 @@ struct TracedParts {
   const TracedLinks& links;
 };
 
-struct TimedTrace {
+struct TimedTrace : StepTotals {
   std::vector<Timed> kernels;  // in the order of the trace
   Picoseconds tail = 0;        // of the host, after its last launch
   bool replicated = false;     // DDP: `copies`, `buckets` and `bucket` are there
@@ -45,13 +44,8 @@ struct TimedTrace {
   std::vector<TimedUnit> unit;
   TimedUnit root;
 
-  std::vector<TaskLabel> labels;
   std::uint32_t join_label = 0;
   std::uint32_t tail_label = 0;
-  std::array<double, work_kind_count> kernel_seconds{};
-  double host_seconds = 0;
-  double unmeasured_seconds = 0;
-  double message_bytes = 0;
 };
 
 // Precondition: every gradient has its elements. UserError where FSDP meets several micro-steps.

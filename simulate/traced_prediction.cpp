@@ -58,18 +58,8 @@ TracedPoint predict_traced(const TracedStep& step,
   const StepProgram program = question.program();
   Prediction& p = out.point.prediction;
   read_timeline(program, run(program.program, program.machine), p);
-  p.message_bytes = program.message_bytes;
+  read_totals(program, 1, p);
   p.buckets = program.buckets;
-  p.host_s = program.host_seconds;
-  p.host_bound = program.host_seconds > 0.98 * p.step.value;
-  double kernels = 0;
-  for (std::size_t i = 0; i < program.kernel_seconds.size(); ++i) {
-    kernels += program.kernel_seconds[i];
-    if (program.kernel_seconds[i] > 0) {
-      p.breakdown.emplace_back(static_cast<WorkKind>(i), program.kernel_seconds[i]);
-    }
-  }
-  p.unmeasured_share = kernels > 0 ? program.unmeasured_seconds / kernels : 0;
   p.attribution = attribute(question, program, p.step.value);
 
   const Question alone{step, out.costs, scenario, gpu, {}};

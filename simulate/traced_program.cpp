@@ -4,15 +4,11 @@
 #include <optional>
 #include <stdexcept>
 
+#include "simulate/unit_queue.h"
+
 namespace stepsight {
 
 namespace {
-
-// Rows of step_machine()'s slow-down matrix.
-constexpr std::uint8_t compute_class = 1;  // bound by instructions
-constexpr std::uint8_t collective_class = 2;
-constexpr std::uint8_t copy_class = 3;
-constexpr std::uint8_t memory_class = 4;  // compute bound by memory
 
 class Builder {
  public:
@@ -28,7 +24,6 @@ class Builder {
   TaskId travel(const Timed& message, TaskId after);
   void gradient_ready(std::size_t i);
   void send_bucket(TaskId last_copy);
-  void begin_phase();
   void gather(const TimedUnit& unit);
   void enter(const TimedUnit& unit);
   void scatter(const TimedUnit& unit);
@@ -53,10 +48,8 @@ class Builder {
   std::size_t next_backward_ = 0;  // ... backward has entered
   std::size_t asked_ = 0;          // ... backward has asked for
   std::size_t scattered_ = 0;
-  std::vector<TaskId> gathered_, entered_;  // of this forward or backward
-  TaskId phase_begin_{};
   std::optional<TaskId> awaited_;  // what the next compute task waits for besides its issue
-  std::optional<TaskId> last_scatter_;
+  UnitQueue units_{parallel_.prefetch};
 };
 
 // A host that waited for the GPU goes on once everything before is done.
@@ -65,8 +58,7 @@ TaskId Builder::compute(const Timed& op, bool host_waits) {
   const TaskId issued =
       waits ? tasks_.add({out_.host, op.issue, op.label, 0}, {tasks_.last_in_lane(out_.compute)})
             : tasks_.add({out_.host, op.issue, op.label, 0});
-  const std::uint8_t slowed_as = op.clocked ? compute_class : memory_class;
-  const TaskSpec spec{out_.compute, op.kernel, op.label, slowed_as};
+  const TaskSpec spec{out_.compute, op.kernel, op.label, class_of(op)};
   if (!awaited_) return tasks_.add(spec, {issued});
   const TaskId done = tasks_.add(spec, {issued, *awaited_});
   awaited_.reset();
@@ -114,30 +106,18 @@ void Builder::end_backward() {
   }
 }
 
-void Builder::begin_phase() {
-  gathered_.clear();
-  entered_.clear();
-  phase_begin_ = tasks_.last_in_lane(out_.compute);
-}
-
-// As simulate/step_program.cpp: once the unit `prefetch` places before it begins to compute.
 void Builder::gather(const TimedUnit& unit) {
-  const std::size_t place = gathered_.size();
-  const auto ahead = static_cast<std::size_t>(parallel_.prefetch);
-  TaskId after = tasks_.last_in_lane(out_.compute);
-  if (ahead > 0) after = place >= ahead ? entered_[place - ahead] : phase_begin_;
-  gathered_.push_back(travel(unit.gather, after));
+  units_.gathered(travel(unit.gather, units_.gather_after(tasks_.last_in_lane(out_.compute))));
 }
 
 void Builder::enter(const TimedUnit& unit) {
-  awaited_ = gathered_[entered_.size()];
-  entered_.push_back(compute(unit.copy_out, false));
+  awaited_ = units_.next_gather();
+  units_.entered(compute(unit.copy_out, false));
 }
 
-// One buffer: it is free when the scatter before is done.
 void Builder::scatter(const TimedUnit& unit) {
-  if (last_scatter_) awaited_ = *last_scatter_;
-  last_scatter_ = travel(unit.scatter, compute(unit.copy_in, false));
+  if (units_.last_scatter) awaited_ = *units_.last_scatter;
+  units_.last_scatter = travel(unit.scatter, compute(unit.copy_in, false));
 }
 
 // Asks in backward for every unit before the `until`-th.
@@ -151,7 +131,7 @@ void Builder::before_kernel(std::size_t i) {
   const std::size_t count = timed_.unit.size();
   const auto prefetch = static_cast<std::size_t>(parallel_.prefetch);
   if (i == step_.forward_begin) {
-    begin_phase();
+    units_.begin_phase(tasks_.last_in_lane(out_.compute));
     if (timed_.units.root_elements > 0) {
       gather(timed_.root);
       enter(timed_.root);
@@ -164,7 +144,7 @@ void Builder::before_kernel(std::size_t i) {
     enter(timed_.unit[count - 1 - next_forward_]);
   }
   if (i == step_.backward_begin) {
-    begin_phase();
+    units_.begin_phase(tasks_.last_in_lane(out_.compute));
     ask(prefetch);
   }
   if (i < step_.backward_begin) return;
@@ -185,7 +165,7 @@ void Builder::before_kernel(std::size_t i) {
 void Builder::one_step() {
   next_bucket_ = 0;
   next_forward_ = next_backward_ = asked_ = scattered_ = 0;
-  last_scatter_.reset();
+  units_.last_scatter.reset();
   awaited_.reset();
   std::size_t gradient = 0;
   const std::size_t gradients = timed_.replicated ? step_.gradients.size() : 0;
@@ -214,11 +194,7 @@ void Builder::one_step() {
 }
 
 StepProgram Builder::build(int repeats) {
-  out_.labels = timed_.labels;
-  out_.kernel_seconds = timed_.kernel_seconds;
-  out_.host_seconds = timed_.host_seconds;
-  out_.unmeasured_seconds = timed_.unmeasured_seconds;
-  out_.message_bytes = timed_.message_bytes;
+  static_cast<StepTotals&>(out_) = timed_;
   const std::size_t units = timed_.unit.size() + (timed_.units.root_elements > 0 ? 1 : 0);
   out_.buckets = static_cast<std::uint32_t>(timed_.sharded ? units : timed_.buckets.size());
   out_.host = tasks_.add_lane({LaneClass::host, 0});
