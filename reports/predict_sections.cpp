@@ -38,11 +38,12 @@ std::string weak_waterfall(const StudyPoint& p) {
   const Prediction& r = p.prediction;
   const std::int64_t gpus = p.scenario.cluster.gpus;
   std::string out =
-      gpus > 1 ? fmt::format("Why {} GPUs do {} the work of one and not {} times (weak scaling)\n",
+      gpus > 1
+          ? wrap(fmt::format("Why {} GPUs do {} the work of one and not {} times (weak scaling)",
                              gpus,
                              times(p.weak.scaling.speedup),
-                             gpus)
-               : std::string("What the loop-back link adds to the step\n");
+                             gpus)) + "\n"
+          : std::string("What the loop-back link adds to the step\n");
   const bool staged = p.scenario.parallel.pipeline > 1;
   std::vector<Part> parts{{staged ? "passes of the stage that computes longest"
                                   : "one GPU alone, for its own batch",
@@ -60,11 +61,11 @@ std::string strong_waterfall(const StudyPoint& p) {
   std::vector<Part> parts{{fmt::format("ideal: 1/{} of one GPU's step", gpus), ideal},
                           {"smaller kernels, undivided optimizer", r.attribution.alone - ideal}};
   add_communication(parts, r.attribution, p.scenario.parallel.pipeline > 1);
-  return fmt::format("Why {} GPUs take the step {} as fast and not {} times (strong scaling)\n",
-                     gpus,
-                     times(p.strong->scaling.speedup),
-                     gpus) +
-         parts_text(parts, total_name(p), r.step.value);
+  return wrap(fmt::format("Why {} GPUs take the step {} as fast and not {} times (strong scaling)",
+                          gpus,
+                          times(p.strong->scaling.speedup),
+                          gpus)) +
+         "\n" + parts_text(parts, total_name(p), r.step.value);
 }
 
 std::string exchange(const Prediction& r, bool staged) {

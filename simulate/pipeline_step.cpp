@@ -80,8 +80,9 @@ StagePasses passes_of(const StageWork& work, const TimedStage& timed, bool accum
 
 class Pricing {
  public:
-  Pricing(const StepParts& parts, const TimedStep& timed)
+  Pricing(const StepParts& parts, const TimedStep& timed, const Without& without)
       : parts_(parts),
+        without_(without),
         parallel_(parts.scenario.parallel),
         timed_(timed),
         embedding_(passes_of(parts.work.embedding, timed.embedding, accumulates())),
@@ -101,10 +102,11 @@ class Pricing {
   void add_parameters(PipelineChunkCosts& chunk, double elements) const;
   [[nodiscard]] PipelineMessage message() const;
   [[nodiscard]] Seconds time_of(const Link& link, double bytes) const {
-    return message_time(link, parts_.gpu, Bytes{bytes}).time;
+    return without_.communication ? Seconds{0} : message_time(link, parts_.gpu, Bytes{bytes}).time;
   }
 
   const StepParts& parts_;
+  const Without& without_;
   const Parallel& parallel_;
   const TimedStep& timed_;
   StagePasses embedding_, block_, kept_, head_;
@@ -210,15 +212,19 @@ PipelineCosts Pricing::price() const {
 
 }  // namespace
 
-PipelineCosts pipeline_costs(const StepParts& parts, const TimedStep& timed) {
-  return Pricing(parts, timed).price();
+PipelineCosts pipeline_costs(const StepParts& parts,
+                             const TimedStep& timed,
+                             const Without& without) {
+  return Pricing(parts, timed, without).price();
 }
 
-PipelineProgram build_stages(const StepParts& parts, const TimedStep& timed) {
+PipelineProgram build_stages(const StepParts& parts,
+                             const TimedStep& timed,
+                             const Without& without) {
   const Parallel& p = parts.scenario.parallel;
   return build_pipeline(
       order_passes({p.schedule, p.pipeline, parts.scenario.training.accumulation, p.chunks}),
-      pipeline_costs(parts, timed));
+      pipeline_costs(parts, timed, without));
 }
 
 StagesTime run_stages(const PipelineProgram& program, const Machine& machine) {

@@ -14,12 +14,16 @@ struct StagesTime {
   Seconds messages;  // of the stage whose messages and collectives take longest
 };
 
-// The costs of every stage and chunk. Blocks are spread evenly, the first chunks one more; the
+// The costs of every stage and chunk; `timed` is time_step(parts, without). Blocks are spread evenly, the first chunks one more; the
 // embedding stands on the first stage, the head and the loss on the last.
-PipelineCosts pipeline_costs(const StepParts& parts, const TimedStep& timed);
+PipelineCosts pipeline_costs(const StepParts& parts,
+                             const TimedStep& timed,
+                             const Without& without = {});
 
 // UserError for schedules that cannot be (check_pipeline). Precondition: parallel.pipeline > 1.
-PipelineProgram build_stages(const StepParts& parts, const TimedStep& timed);
+PipelineProgram build_stages(const StepParts& parts,
+                             const TimedStep& timed,
+                             const Without& without = {});
 
 StagesTime run_stages(const PipelineProgram& program, const Machine& machine);
 

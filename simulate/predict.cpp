@@ -133,8 +133,9 @@ void read_stages(const StepParts& parts, const TimedStep& timed, Prediction& out
   const Machine at_full_rate = step_machine(parts.gpu, {.slow_down = true});
   const StagesTime actual = run_stages(program, step_machine(parts.gpu));
   const StagesTime full_rate = run_stages(program, at_full_rate);
+  const Without messages{.communication = true};
   const StagesTime silent =
-      run_stages(build_stages(parts, time_step(parts, {.communication = true})), at_full_rate);
+      run_stages(build_stages(parts, time_step(parts, messages), messages), at_full_rate);
   out.step = actual.step;
   out.gpu_busy_s = actual.busy.value;
   out.communication_s = actual.messages.value;

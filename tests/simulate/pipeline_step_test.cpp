@@ -44,6 +44,15 @@ TEST_CASE("a pipelined step's parts add up, and each is at least nothing") {
   }
 }
 
+TEST_CASE("the bubble is what a pipeline waits where messages take no time, whatever the link") {
+  const Scenario s = staged(4, 16);
+  const Prediction fast = predict(s, with_busbw(quiet_gpu(), 1000));
+  const Prediction slow = predict(s, with_busbw(quiet_gpu(), 1));
+  CHECK(slow.attribution.bubble == fast.attribution.bubble);
+  CHECK(slow.attribution.alone == fast.attribution.alone);
+  CHECK(slow.attribution.exposed > fast.attribution.exposed);
+}
+
 TEST_CASE("more micro-batches make the bubble a smaller share") {
   const GpuProfile gpu = quiet_gpu();
   double before = 1;
