@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "reports/json_parts.h"
 #include "reports/predict_report.h"
+#include "reports/text_table.h"
 
 namespace stepsight {
 
@@ -98,24 +100,9 @@ Json json_of(const StudyPoint& p) {
   const Prediction& r = p.prediction;
   Json out = identity_of(p.scenario);
   add_figures(out, p);
-  for (const auto& [kind, seconds] : r.breakdown) {
-    out["breakdown_s"][std::string(name_of(kind))] = seconds;
-  }
-  const Attribution& a = r.attribution;
-  out["attribution_s"] = {{"alone", a.alone},
-                          {"bucket_copies", a.bucket_copies},
-                          {"exposed_communication", a.exposed},
-                          {"slow_down", a.slow_down}};
-  if (p.scenario.parallel.pipeline > 1) out["attribution_s"]["bubble"] = a.bubble;
+  add_parts(out, r, p.scenario.parallel.pipeline > 1);
   if (p.padded_vocabulary) out["padded_vocabulary_step_s"] = p.padded_vocabulary->value;
   return out;
-}
-
-std::string quoted(const std::string& cell) {
-  if (cell.find_first_of(",\"\n\r") == std::string::npos) return cell;
-  std::string out = "\"";
-  for (const char c : cell) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
 }
 
 }  // namespace
@@ -146,12 +133,12 @@ std::string predict_csv(const PredictReport& report) {
     const StudyPoint& p = report.points[i];
     const Prediction& r = p.prediction;
     const Scenario& s = p.scenario;
-    for (const std::size_t a : further) out += quoted(report.coordinates[i][a]) + ",";
+    for (const std::size_t a : further) out += csv_cell(report.coordinates[i][a]) + ",";
     out += fmt::format("{},{},{},{},",
-                       quoted(s.model.name),
-                       quoted(s.cluster.gpu),
+                       csv_cell(s.model.name),
+                       csv_cell(s.cluster.gpu),
                        s.cluster.gpus,
-                       quoted(s.cluster.link));
+                       csv_cell(s.cluster.link));
     out += fmt::format("{},{},{},{},",
                        s.training.batch,
                        s.training.seq,

@@ -180,6 +180,13 @@ std::string format_significant(double value) {
   return fmt::format("{:.{}f}", value, std::max(0, 2 - magnitude));
 }
 
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
 std::string format_seconds(double seconds) {
   const double a = std::abs(seconds);
   if (a >= 1) return format_significant(seconds) + " s";

@@ -39,6 +39,9 @@ std::string parts_text(const std::vector<Part>& parts, const std::string& whole_
 // Breaks a text into lines of at most `room` columns at its blanks; a longer word stays whole.
 std::string wrap(std::string_view text, std::size_t room = terminal_width);
 
+// A cell of a CSV file, quoted where it has to be (RFC 4180).
+std::string csv_cell(const std::string& text);
+
 // "1.23 ms", "45.6 us", "2.5 s": three significant digits.
 std::string format_seconds(double seconds);
 // "1,234,567"

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "reports/json_parts.h"
 #include "reports/predict_report.h"
 #include "reports/predict_sections.h"
 #include "reports/text_table.h"
@@ -154,7 +155,6 @@ Json trace_json(const TracedStep& s) {
 Json point_json(const TracedReport& report, const TracedPoint& traced) {
   const StudyPoint& p = traced.point;
   const Prediction& r = p.prediction;
-  const Attribution& a = r.attribution;
   Json out{{"gpu", p.scenario.cluster.gpu},
            {"gpus", p.scenario.cluster.gpus},
            {"link", p.scenario.cluster.link},
@@ -176,21 +176,8 @@ Json point_json(const TracedReport& report, const TracedPoint& traced) {
            {"unmeasured_share", r.unmeasured_share},
            {"scaled_by_operator_share", traced.costs.by_operator},
            {"scaled_by_rate_share", traced.costs.by_rate}};
-  for (const auto& [kind, seconds] : r.breakdown) {
-    out["breakdown_s"][std::string(name_of(kind))] = seconds;
-  }
-  out["attribution_s"] = {{"alone", a.alone},
-                          {"bucket_copies", a.bucket_copies},
-                          {"exposed_communication", a.exposed},
-                          {"slow_down", a.slow_down}};
+  add_parts(out, r, false);
   return out;
-}
-
-std::string quoted(const std::string& cell) {
-  if (cell.find_first_of(",\"\n\r") == std::string::npos) return cell;
-  std::string out = "\"";
-  for (const char c : cell) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
 }
 
 }  // namespace
@@ -238,12 +225,12 @@ std::string traced_csv(const TracedReport& report) {
     const TracedPoint& traced = report.points[i];
     const StudyPoint& p = traced.point;
     const Prediction& r = p.prediction;
-    for (const std::string& value : report.coordinates[i]) out += quoted(value) + ",";
+    for (const std::string& value : report.coordinates[i]) out += csv_cell(value) + ",";
     out += fmt::format("{},{},{},{},",
-                       quoted(report.step.file),
-                       quoted(p.scenario.cluster.gpu),
+                       csv_cell(report.step.file),
+                       csv_cell(p.scenario.cluster.gpu),
                        p.scenario.cluster.gpus,
-                       quoted(p.scenario.cluster.link));
+                       csv_cell(p.scenario.cluster.link));
     out += fmt::format("{},{},{},{},{},{},{},{},{},{}\n",
                        r.step.value,
                        p.weak.scaling.speedup,

@@ -9,25 +9,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-fail() {
-  echo "FAILED: $*" >&2
-  [ ! -e out ] || head -n 60 out >&2
-  [ ! -e err ] || cat err >&2
-  exit 1
-}
-
-good() {
-  "$program" "$@" >out 2>err || fail "stepsight $* -> exit $?"
-  [ -s out ] && [ ! -s err ] || fail "stepsight $*: wrong streams"
-}
-bad() {
-  local pattern=$1 status=0
-  shift
-  "$program" "$@" >out 2>err || status=$?
-  [ "$status" -eq 2 ] && [ ! -s out ] || fail "stepsight $* -> exit $status"
-  grep -qe "$pattern" err || fail "stepsight $*: no line like: $pattern"
-}
-has() { grep -qe "$1" out || fail "no line like: $1"; }
+# shellcheck source=tests/cli/streams.bash
+. "$source_dir/tests/cli/streams.bash"
+wide=yes  # lines hold the path of a trace; the others are looked at below
 
 resnet=(--model "$traces/resnet50_b64.json.gz" --gpu h200-sxm)
 good predict "${resnet[@]}" --gpus 1,2,8 --batch 64

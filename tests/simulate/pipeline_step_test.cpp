@@ -4,21 +4,15 @@
 #include "model/scenario_rules.h"
 #include "simulate/predict.h"
 #include "tests/catch2.h"
-#include "tests/simulate/toy_scenario.h"
+#include "tests/simulate/toy_step.h"
 
 using namespace stepsight;
 
 namespace {
 
 GpuProfile quiet_gpu() {
-  GpuProfile gpu = toy_gpu_with_host(0);
+  GpuProfile gpu = with_every_collective(toy_gpu_with_host(0));
   for (const auto& field : OverlapParameters<double>::fields()) gpu.overlap.*field.member = 1;
-  for (const std::int64_t ranks : {2, 4, 8}) {
-    for (const CollectiveKind kind : {CollectiveKind::send_recv, CollectiveKind::all_gather,
-                                      CollectiveKind::reduce_scatter}) {
-      gpu.collectives.push_back({"wire", kind, ranks, {20, 0, 100}, MeasuredSurface{}, "a test"});
-    }
-  }
   return gpu;
 }
 

@@ -5,38 +5,15 @@
 #include "simulate/step_program.h"
 #include "simulate/timeline.h"
 #include "tests/catch2.h"
-#include "tests/simulate/toy_scenario.h"
+#include "tests/simulate/toy_step.h"
 
 using namespace stepsight;
 
 namespace {
 
-StepProgram program_of(const Scenario& s, const GpuProfile& gpu, const Without& without = {}) {
-  const StepWork work = step_work(s);
-  const StepCosts costs = cost_step(work, s.training.precision, gpu);
-  const StepLinks links = resolve_links(gpu, s, work);
-  return build_step({work, costs, s, gpu, links}, without);
-}
-
-double step_of(const Scenario& s, const GpuProfile& gpu, const Without& without = {}) {
-  const StepProgram step = program_of(s, gpu, without);
-  const Timeline timeline = run(step.program, step.machine);
-  return to_seconds(timeline.end[index(step.step_end[1])] - timeline.end[index(step.step_end[0])])
-      .value;
-}
-
 // A toy GPU whose link knows gathers and scatters, too.
 GpuProfile linked_gpu() {
-  GpuProfile gpu = toy_gpu();
-  const std::vector<CollectiveCurve> all_reduce = gpu.collectives;
-  for (const CollectiveCurve& c : all_reduce) {
-    for (const CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter}) {
-      CollectiveCurve other = c;
-      other.kind = kind;
-      gpu.collectives.push_back(other);
-    }
-  }
-  return gpu;
+  return with_every_collective(toy_gpu());
 }
 
 Scenario sharded(Strategy strategy, std::int64_t gpus = 4) {

@@ -7,7 +7,7 @@
 #include "simulate/step_program.h"
 #include "simulate/timeline.h"
 #include "tests/catch2.h"
-#include "tests/simulate/toy_scenario.h"
+#include "tests/simulate/toy_step.h"
 
 using namespace stepsight;
 
@@ -15,31 +15,7 @@ namespace {
 
 // A toy GPU without a host to wait for, whose wire knows every collective.
 GpuProfile wired_gpu(double busbw_GBps = 100) {
-  GpuProfile gpu = toy_gpu_with_host(0);
-  const std::vector<CollectiveCurve> all_reduce = gpu.collectives;
-  for (const CollectiveCurve& c : all_reduce) {
-    for (const CollectiveInfo& row : collectives) {
-      if (row.kind == CollectiveKind::all_reduce) continue;
-      CollectiveCurve other = c;
-      other.kind = row.kind;
-      gpu.collectives.push_back(other);
-    }
-  }
-  return with_busbw(gpu, busbw_GBps);
-}
-
-StepProgram program_of(const Scenario& s, const GpuProfile& gpu, const Without& without = {}) {
-  const StepWork work = step_work(s);
-  const StepCosts costs = cost_step(work, s.training.precision, gpu);
-  const StepLinks links = resolve_links(gpu, s, work);
-  return build_step({work, costs, s, gpu, links}, without);
-}
-
-double step_of(const Scenario& s, const GpuProfile& gpu, const Without& without = {}) {
-  const StepProgram step = program_of(s, gpu, without);
-  const Timeline timeline = run(step.program, step.machine);
-  return to_seconds(timeline.end[index(step.step_end[1])] - timeline.end[index(step.step_end[0])])
-      .value;
+  return with_busbw(with_every_collective(toy_gpu_with_host(0)), busbw_GBps);
 }
 
 Scenario split_over(std::int64_t tensor, std::int64_t context = 1) {

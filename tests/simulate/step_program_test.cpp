@@ -8,32 +8,16 @@
 
 #include "simulate/timeline.h"
 #include "tests/catch2.h"
-#include "tests/simulate/toy_scenario.h"
+#include "tests/simulate/toy_step.h"
 
 using namespace stepsight;
 
 namespace {
 
-StepProgram program_of(const Scenario& s,
-                       const GpuProfile& gpu,
-                       int repeats = 2,
-                       const Without& without = {}) {
-  const StepWork work = step_work(s);
-  const StepCosts costs = cost_step(work, s.training.precision, gpu);
-  const StepLinks links = resolve_links(gpu, s, work);
-  return build_step({work, costs, s, gpu, links}, without, repeats);
-}
-
 // Tasks of the whole program on the communication stream.
 std::size_t messages(const StepProgram& step) {
   return static_cast<std::size_t>(std::ranges::count_if(
       step.program.tasks(), [&](const Task& t) { return t.lane == index(step.communication); }));
-}
-
-Picoseconds last_step(const StepProgram& step) {
-  const Timeline timeline = run(step.program, step.machine);
-  const std::size_t n = step.step_end.size();
-  return timeline.end[index(step.step_end[n - 1])] - timeline.end[index(step.step_end[n - 2])];
 }
 
 }  // namespace
@@ -133,8 +117,8 @@ TEST_CASE("the second step is steady, whatever bounds it") {
   for (const Example& e : examples) {
     Scenario s = toy_scenario(e.gpus);
     s.training.batch = e.batch;
-    const auto two = static_cast<double>(last_step(program_of(s, e.gpu, 2)));
-    const auto six = static_cast<double>(last_step(program_of(s, e.gpu, 6)));
+    const auto two = static_cast<double>(last_step(program_of(s, e.gpu, {}, 2)));
+    const auto six = static_cast<double>(last_step(program_of(s, e.gpu, {}, 6)));
     INFO(e.name << ": " << two * 1e-9 << " ms, steady " << six * 1e-9 << " ms");
     CHECK(std::abs(two / six - 1) < 0.005);
   }
@@ -163,5 +147,5 @@ TEST_CASE("kernel seconds are those of one step's tasks") {
 }
 
 TEST_CASE("a single step is refused: it says nothing of a steady one") {
-  CHECK_THROWS_AS(program_of(toy_scenario(1), toy_gpu(), 1), std::logic_error);
+  CHECK_THROWS_AS(program_of(toy_scenario(1), toy_gpu(), {}, 1), std::logic_error);
 }

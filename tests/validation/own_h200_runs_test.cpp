@@ -5,12 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "model/io/profile_file.h"
-#include "model/io/run_scenario.h"
-#include "model/io/runs_csv.h"
-#include "simulate/predict.h"
-#include "simulate/validate.h"
 #include "tests/catch2.h"
+#include "tests/validation/points.h"
 
 using namespace stepsight;
 
@@ -32,19 +28,7 @@ constexpr std::array<std::string_view, 13> host_bound{"H2001",
                                                       "H2072"};
 
 const std::vector<ValidationPoint>& points() {
-  static const std::vector<ValidationPoint> all = [] {
-    const GpuProfile gpu = read_profile("h200-sxm");
-    std::vector<ValidationPoint> out;
-    for (const MeasuredRun& run :
-         read_runs(STEPSIGHT_SOURCE_DIR "/tests/validation/own_h200_runs.csv")) {
-      const auto answer = scenario_of(run);
-      INFO(run.id);
-      REQUIRE(std::holds_alternative<Scenario>(answer));
-      const Seconds step = predict_step(std::get<Scenario>(answer), gpu);
-      out.push_back({run.id, {{"table", run.source_table}}, run.step_time_s, step.value, false});
-    }
-    return out;
-  }();
+  static const std::vector<ValidationPoint> all = predicted_points("own_h200_runs.csv");
   return all;
 }
 
@@ -55,17 +39,6 @@ bool loopback(const ValidationPoint& p) {
   return p.groups.at("table").starts_with("ddp");
 }
 
-template <typename Keep>
-ErrorSummary errors_where(Keep keep) {
-  std::vector<const ValidationPoint*> kept;
-  for (const ValidationPoint& p : points()) {
-    if (!keep(p)) continue;
-    kept.push_back(&p);
-    UNSCOPED_INFO(p.id << ": " << 100 * p.error() << " %");
-  }
-  return summarise(kept);
-}
-
 }  // namespace
 
 TEST_CASE("every own run is predicted, none refused") {
@@ -74,20 +47,20 @@ TEST_CASE("every own run is predicted, none refused") {
 
 TEST_CASE("steps bound by the GPU are predicted within 5 %, the worst within 12 %") {
   const ErrorSummary e =
-      errors_where([](const ValidationPoint& p) { return !by_host(p) && !loopback(p); });
+      errors_where(points(), [](const ValidationPoint& p) { return !by_host(p) && !loopback(p); });
   CHECK(e.n == 31);
   CHECK(e.mape <= 0.05);
   CHECK(e.worst_ape <= 0.12);
 }
 
 TEST_CASE("steps of DDP over the loop-back link are predicted within 5 %") {
-  const ErrorSummary e = errors_where(loopback);
+  const ErrorSummary e = errors_where(points(), loopback);
   CHECK(e.n == 39);
   CHECK(e.mape <= 0.05);
 }
 
 TEST_CASE("steps bound by the host are predicted within 20 %") {
-  const ErrorSummary e = errors_where(by_host);
+  const ErrorSummary e = errors_where(points(), by_host);
   CHECK(e.n == host_bound.size());
   CHECK(e.mape <= 0.20);
 }

@@ -5,13 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "model/io/profile_file.h"
 #include "model/io/read_file.h"
-#include "model/io/run_scenario.h"
-#include "model/io/runs_csv.h"
-#include "simulate/predict.h"
-#include "simulate/validate.h"
 #include "tests/catch2.h"
+#include "tests/validation/points.h"
 
 using namespace stepsight;
 
@@ -26,28 +22,18 @@ constexpr std::array<std::string_view, 14> two_cards_ddp{
     "H40216", "H40221", "H40226", "H40228", "H40231", "H40232", "H40236"};
 constexpr std::array<std::string_view, 4> two_cards_fsdp{"H40213", "H40218", "H40233", "H40234"};
 
-const std::vector<MeasuredRun>& runs() {
-  static const std::vector<MeasuredRun> all =
-      read_runs(STEPSIGHT_SOURCE_DIR "/tests/validation/own_two_gpus_runs.csv");
+const std::vector<ValidationPoint>& points() {
+  static const std::vector<ValidationPoint> all = predicted_points("own_two_gpus_runs.csv");
   return all;
 }
 
 template <typename Ids>
 ErrorSummary errors_of(const Ids& ids) {
-  const GpuProfile gpu = read_profile("h200-sxm");
-  std::vector<ValidationPoint> points;
-  for (const MeasuredRun& run : runs()) {
-    if (std::ranges::find(ids, run.id) == ids.end()) continue;
-    const auto answer = scenario_of(run);
-    REQUIRE(std::holds_alternative<Scenario>(answer));
-    const Seconds step = predict_step(std::get<Scenario>(answer), gpu);
-    points.push_back({run.id, {}, run.step_time_s, step.value, false});
-    UNSCOPED_INFO(run.id << ": " << 100 * points.back().error() << " %");
-  }
-  REQUIRE(points.size() == ids.size());
-  std::vector<const ValidationPoint*> all;
-  for (const ValidationPoint& p : points) all.push_back(&p);
-  return summarise(all);
+  const ErrorSummary e = errors_where(points(), [&](const ValidationPoint& p) {
+    return std::ranges::find(ids, p.id) != ids.end();
+  });
+  REQUIRE(e.n == ids.size());
+  return e;
 }
 
 }  // namespace
@@ -73,8 +59,8 @@ TEST_CASE("FSDP2 on two cards is within 11 % where the GPU sets the pace") {
 TEST_CASE("every run that was measured had been predicted before") {
   const std::string before =
       read_file(STEPSIGHT_SOURCE_DIR "/tests/validation/two_gpus_predicted.csv", 1 << 20, "predictions");
-  CHECK(runs().size() == 66);
-  for (const MeasuredRun& run : runs()) {
+  CHECK(points().size() == 66);
+  for (const ValidationPoint& run : points()) {
     INFO(run.id);
     CHECK(before.find("\n" + run.id + ",") != std::string::npos);
   }

@@ -5,56 +5,23 @@
 #include <string>
 #include <vector>
 
-#include "model/io/profile_file.h"
-#include "model/io/run_scenario.h"
-#include "model/io/runs_csv.h"
-#include "simulate/predict.h"
-#include "simulate/validate.h"
 #include "tests/catch2.h"
+#include "tests/validation/points.h"
 
 using namespace stepsight;
 
 namespace {
 
-const GpuProfile& profile(const std::string& name) {
-  static std::map<std::string, std::unique_ptr<GpuProfile>> known;
-  auto& entry = known[name];
-  if (!entry) entry = std::make_unique<GpuProfile>(read_profile(name));
-  return *entry;
-}
-
 const std::vector<ValidationPoint>& points() {
-  static const std::vector<ValidationPoint> all = [] {
-    std::vector<ValidationPoint> out;
-    for (const MeasuredRun& run :
-         read_runs(STEPSIGHT_SOURCE_DIR "/tests/validation/public_bert_runs.csv")) {
-      const auto answer = scenario_of(run);
-      INFO(run.id);
-      REQUIRE(std::holds_alternative<Scenario>(answer));
-      const Seconds step = predict_step(std::get<Scenario>(answer), profile(run.std_gpu));
-      out.push_back({run.id, {{"gpu", run.std_gpu}}, run.step_time_s, step.value, false});
-    }
-    return out;
-  }();
+  static const std::vector<ValidationPoint> all = predicted_points("public_bert_runs.csv");
   return all;
-}
-
-template <typename Keep>
-ErrorSummary errors_where(Keep keep) {
-  std::vector<const ValidationPoint*> kept;
-  for (const ValidationPoint& p : points()) {
-    if (!keep(p)) continue;
-    kept.push_back(&p);
-    UNSCOPED_INFO(p.id << " " << p.groups.at("gpu") << ": " << 100 * p.error() << " %");
-  }
-  return summarise(kept);
 }
 
 }  // namespace
 
 TEST_CASE("question answering on 17 cards is predicted within 15 %, half of it within 10 %") {
   const ErrorSummary e =
-      errors_where([](const ValidationPoint& p) { return p.id.starts_with("LA"); });
+      errors_where(points(), [](const ValidationPoint& p) { return p.id.starts_with("LA"); });
   CHECK(e.n == 108);
   CHECK(e.mape <= 0.15);
   CHECK(e.median_ape <= 0.10);
@@ -62,7 +29,7 @@ TEST_CASE("question answering on 17 cards is predicted within 15 %, half of it w
 
 TEST_CASE("NVIDIA's BERT runs on V100 and A100 are predicted within 15 %") {
   const ErrorSummary e =
-      errors_where([](const ValidationPoint& p) { return p.id.starts_with("DL"); });
+      errors_where(points(), [](const ValidationPoint& p) { return p.id.starts_with("DL"); });
   CHECK(e.n == 12);
   CHECK(e.mape <= 0.15);
 }

@@ -1,0 +1,20 @@
+#include "reports/json_parts.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace stepsight {
+
+void add_parts(nlohmann::ordered_json& out, const Prediction& prediction, bool staged) {
+  for (const auto& [kind, seconds] : prediction.breakdown) {
+    out["breakdown_s"][std::string(name_of(kind))] = seconds;
+  }
+  const Attribution& a = prediction.attribution;
+  out["attribution_s"] = {{"alone", a.alone},
+                          {"bucket_copies", a.bucket_copies},
+                          {"exposed_communication", a.exposed},
+                          {"slow_down", a.slow_down}};
+  if (staged) out["attribution_s"]["bubble"] = a.bubble;
+}
+
+}  // namespace stepsight
