@@ -51,7 +51,7 @@ constexpr std::array<Stage, 8> stages{{
     {"calibrate_overlap", "overlap.json", 4, 75},
     {"calibrate_power", "power.json", 7, 20},
     {"calibrate_collectives", "collectives.json", 5, 60},
-    {"framework_operators.py", "framework.json", 16, 90},
+    {"framework_operators.py", "framework.json", 16, 78},
     {"sharded_host.py", "sharded-host.json", 0, 12},
 }};
 
