@@ -16,14 +16,16 @@ std::string times(double factor) {
 }
 
 // The causes that company adds to what a GPU would need alone.
-void add_communication(std::vector<Part>& parts, const Attribution& a, bool staged) {
-  if (staged) {
+void add_communication(std::vector<Part>& parts, const Attribution& a, const Parallel& split) {
+  if (split.pipeline > 1) {
     parts.emplace_back("bubble: waiting for other stages", a.bubble);
     parts.emplace_back("compute slowed by communication", a.slow_down);
     parts.emplace_back("waiting for communication", a.exposed);
     return;
   }
-  parts.emplace_back("copying gradients into buckets", a.bucket_copies);
+  parts.emplace_back(shards_parameters(split.strategy) ? "copying to and from gathered units"
+                                                       : "copying gradients into buckets",
+                     a.bucket_copies);
   parts.emplace_back("compute slowed by communication", a.slow_down);
   parts.emplace_back("waiting for communication", a.exposed);
 }
@@ -48,7 +50,7 @@ std::string weak_waterfall(const StudyPoint& p) {
   std::vector<Part> parts{{staged ? "passes of the stage that computes longest"
                                   : "one GPU alone, for its own batch",
                            r.attribution.alone}};
-  add_communication(parts, r.attribution, staged);
+  add_communication(parts, r.attribution, p.scenario.parallel);
   return out + parts_text(parts, total_name(p), r.step.value);
 }
 
@@ -60,7 +62,7 @@ std::string strong_waterfall(const StudyPoint& p) {
   const double ideal = p.strong->one_gpu.value / static_cast<double>(gpus);
   std::vector<Part> parts{{fmt::format("ideal: 1/{} of one GPU's step", gpus), ideal},
                           {"smaller kernels, undivided optimizer", r.attribution.alone - ideal}};
-  add_communication(parts, r.attribution, p.scenario.parallel.pipeline > 1);
+  add_communication(parts, r.attribution, p.scenario.parallel);
   return wrap(fmt::format("Why {} GPUs take the step {} as fast and not {} times (strong scaling)",
                           gpus,
                           times(p.strong->scaling.speedup),
@@ -68,24 +70,25 @@ std::string strong_waterfall(const StudyPoint& p) {
          "\n" + parts_text(parts, total_name(p), r.step.value);
 }
 
-std::string exchange(const Prediction& r, bool staged) {
-  if (staged) {
+std::string exchange(const Prediction& r, const Parallel& split) {
+  if (split.pipeline > 1) {
     return wrap(fmt::format("Messages and collectives run {} of the step on the stage that has most "
                             "of them; {} of the step goes to waiting for them.",
                             format_seconds(r.communication_s),
                             format_seconds(r.exposed_s))) +
            "\n";
   }
-  return wrap(fmt::format(
-             "Each GPU exchanges {} of gradients in {} bucket{} a step: {} on the link, "
-             "of which {} hide behind compute.",
-             format_bytes(r.message_bytes),
-             r.buckets,
-             r.buckets == 1 ? "" : "s",
-             format_seconds(r.communication_s),
-             format_seconds(r.communication_s - r.exposed_s))) +
-         "\n";
-}
+  const std::string what =
+      shards_parameters(split.strategy)
+          ? "parameters and gradients"
+          : fmt::format("gradients in {} bucket{}", r.buckets, r.buckets == 1 ? "" : "s");
+  return wrap(fmt::format("Each GPU exchanges {} of {} a step: {} on the link, of which {} hide behind "
+                          "compute.",
+                          format_bytes(r.message_bytes),
+                          what,
+                          format_seconds(r.communication_s),
+                          format_seconds(r.communication_s - r.exposed_s))) +
+         "\n";}
 
 std::string other_scaling(const StudyPoint& p) {
   if (p.scenario.cluster.gpus == 1) return "";
@@ -187,9 +190,8 @@ std::string why_not_linear(const StudyPoint& point) {
   if (r.message_bytes <= 0) return "";
   const bool shares_a_batch =
       point.scenario.training.global_batch > 0 && point.strong && point.scenario.cluster.gpus > 1;
-  const bool staged = point.scenario.parallel.pipeline > 1;
   return "\n" + (shares_a_batch ? strong_waterfall(point) : weak_waterfall(point)) +
-         exchange(r, staged) +
+         exchange(r, point.scenario.parallel) +
          other_scaling(point);
 }
 

@@ -41,6 +41,9 @@ bad "'batch' must be an integer" predict "${flags[@]/4/many}"
 bad "no link 'nvlnk'; known: nvlink4-nvswitch" predict "${flags[@]}" --gpus 2 --link nvlnk
 good predict "${flags[@]}" --gpus 4 --link pcie4-x16-nop2p
 has 'pcie4-x16-nop2p: class value'
+good predict "${flags[@]}" --gpus 8 --link nvlink4-nvswitch --strategy fsdp
+has 'of parameters and gradients a step'
+has 'copying to and from gathered units'
 # Sixteen thousand GPUs still fit 80 columns.
 good predict --model llama3-405b --gpu h100-sxm --gpus 16384 --nodes 2048 --accumulation 16 \
   --link nvlink4-nvswitch+8x400G-ib --tensor 8 --pipeline 16 --strategy zero1 --seq 8192
