@@ -125,7 +125,9 @@ Timed Pricer::message(const Link& link,
   if (!c.measured) out_.unmeasured_seconds += repeats * time.value;
   return {to_picoseconds(time),
           to_picoseconds(Seconds{issue_us * 1e-6}),
-          out_.label(text, phase, WorkKind::communication)};
+          out_.label(text, phase, WorkKind::communication),
+          false,
+          bytes};
 }
 
 // A copy between a buffer that travels and the tensors themselves; its issue is part of the message's.

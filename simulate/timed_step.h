@@ -28,6 +28,7 @@ struct Timed {
   Picoseconds issue = 0;
   std::uint32_t label = 0;
   bool clocked = false;  // takes longer at a lower clock
+  double bytes = 0;      // that travel; 0: none do
 };
 
 struct TimedExchange {

@@ -1,0 +1,92 @@
+#include "cli/scenario_flags.h"
+
+#include <algorithm>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/wrap.h"
+#include "model/errors.h"
+#include "model/io/scenario_keys.h"
+#include "simulate/link.h"
+
+namespace stepsight {
+
+bool ScenarioFlags::has(std::string_view key) const {
+  return std::ranges::find(given, key) != given.end();
+}
+
+std::string flag_of(std::string_view key) {
+  if (key == "name") return "--model";
+  std::string flag = "--" + std::string(key);
+  for (char& c : flag) {
+    if (c == '_') c = '-';
+  }
+  return flag;
+}
+
+void add_scenario_flags(CLI::App& command, ScenarioFlags& flags) {
+  command.add_option("scenario", flags.file, "scenario file (scenarios/README.md lists its keys)");
+  for (const ScenarioKey& key : scenario_keys()) {
+    // The architecture of an own model is a table in a scenario, not a heap of flags.
+    if (key.section == "model" && key.name != "name" && key.name != "vocab") continue;
+    std::string meaning(key.meaning);
+    if (!key.fallback.empty() && key.fallback != "-")
+      meaning += " (default " + std::string(key.fallback) + ")";
+    command.add_option(flag_of(key.name), flags.keys[std::string(key.name)], help_text(meaning))
+        ->group("Scenario keys, each may be a list: 1,2,4,8");
+  }
+}
+
+void note_given(ScenarioFlags& flags, const CLI::App& command) {
+  for (const CLI::Option* option : command.parse_order()) {
+    for (const auto& [key, value] : flags.keys) {
+      if (option->check_name(flag_of(key))) flags.given.push_back(key);
+    }
+  }
+}
+
+void choose_link(ScenarioFlags& flags, Profiles& profiles, std::vector<std::string>& notes) {
+  const std::string& gpu = flags.keys["gpu"];
+  const bool one_gpu = !flags.has("gpus") || flags.keys["gpus"] == "1";
+  const bool one_card = flags.has("gpu") && gpu.find(',') == std::string::npos;
+  if (!flags.file.empty() || one_gpu || !one_card || flags.has("link")) return;
+  const std::vector<std::string> links = link_names(profiles.get(gpu));
+  if (links.size() != 1) return;
+  flags.keys["link"] = links.front();
+  flags.given.emplace_back("link");
+  notes.push_back("No --link was given: took " + links.front() + ", the only one in the profile.");
+}
+
+ScenarioFile read_question(const ScenarioFlags& flags, std::string_view command) {
+  std::vector<KeyFlag> keys;
+  for (const std::string& key : flags.given) {
+    keys.push_back({flag_of(key), key, flags.keys.at(key)});
+  }
+  if (flags.file.empty() && keys.empty()) {
+    throw UserError(std::string(command) +
+                    " needs a scenario file, or flags: --model, --gpu, --gpus, --batch, --seq");
+  }
+  return flags.file.empty() ? scenario_from_flags(keys) : read_scenario(flags.file, keys);
+}
+
+void note_link(const Scenario& scenario, const GpuProfile& gpu, std::vector<std::string>& notes) {
+  const Link link = resolve_link(gpu, scenario.cluster);
+  if (link.kind != Link::Kind::collective || link.origin == CurveOrigin::measured) return;
+  notes.push_back(scenario.cluster.link + ": " + std::string(describe(link.origin)) +
+                  ". An all-reduce sweep of the machine, given to `stepsight fit --link`, would "
+                  "put a measurement in its place.");
+}
+
+std::vector<std::vector<std::string>> coordinates_of(const ScenarioFile& file) {
+  std::vector<std::vector<std::string>> out;
+  out.reserve(file.points.size());
+  for (std::size_t i = 0; i < file.points.size(); ++i) {
+    std::vector<std::string> values;
+    const std::vector<std::size_t> at = coordinates(file, i);
+    for (std::size_t a = 0; a < at.size(); ++a) values.push_back(file.axis_values[a][at[a]]);
+    out.push_back(std::move(values));
+  }
+  return out;
+}
+
+}  // namespace stepsight

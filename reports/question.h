@@ -1,0 +1,17 @@
+// One scenario in a line of words.
+#pragma once
+#include <string>
+
+#include "model/profile.h"
+#include "model/scenario.h"
+
+namespace stepsight {
+
+// "gpt2-774m, bf16, adamw, 8 x 1024 tokens on each GPU; 8 x NVIDIA H200 SXM 141 GB, nvlink4-nvswitch,
+// ddp"
+std::string question_line(const Scenario& scenario, const GpuProfile& gpu);
+
+// "ddp", "zero1, tensor 8, pipeline 4": how the work is split.
+std::string split_words(const Parallel& parallel);
+
+}  // namespace stepsight
