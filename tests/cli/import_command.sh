@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Logs of trainers through `stepsight import`: table, JSON, CSV, gzip, refusals, bounded memory.
+set -euo pipefail
+program=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+fail() {
+  echo "FAILED: $1" >&2
+  cat out >&2
+  exit 1
+}
+says() {
+  local pattern=$1
+  shift
+  "$program" "$@" >out 2>&1 || fail "$*: exit $?"
+  grep -qE -- "$pattern" out || fail "$*: no line like: $pattern"
+  if [ "$(awk '{ if (length($0) > m) m = length($0) } END { print m }' out)" -gt 80 ] &&
+    ! grep -q '^{' out; then fail "$*: wider than 80 columns"; fi
+}
+refuses() {
+  local pattern=$1 status=0
+  shift
+  "$program" "$@" >out 2>&1 || status=$?
+  [ "$status" -eq 2 ] || fail "$*: exit $status"
+  grep -qE -- "$pattern" out || fail "$*: no line like: $pattern"
+}
+
+{
+  echo 'tokens per iteration will be: 491,520'
+  echo 'iter 0: loss 10.9, time 25000.00ms, mfu -100.00%'
+  for i in $(seq 1 60); do
+    if [ $((i % 20)) -eq 0 ]; then ms=5500.00; else ms=500.00; fi
+    echo "iter $i: loss 9.0, time ${ms}ms, mfu 30.00%"
+  done
+} >train.log
+says 'nanoGPT' import train.log
+says 'steady step, median +500 ms +57' import train.log
+says 'warm-up, cut off +25.0 s +1' import train.log
+says '^3 stalls .* take 33.3 % of the time' import train.log
+says 'tokens a step 491,520' import train.log
+says '"step_time_s": 0.5' import train.log --json
+says '^20,1,5.5,,,9,stall$' import train.log --csv
+gzip -k train.log
+says 'steady step, median +500 ms' import train.log.gz
+"$program" import train.log -o report.txt || fail 'import -o'
+grep -q nanoGPT report.txt || fail 'no report.txt'
+
+printf 'hello\n' >empty.log
+refuses 'no training steps were found' import empty.log
+refuses 'cannot be read' import none.log
+refuses 'is a directory' import .
+refuses 'excludes|--csv' import train.log --json --csv
+
+# A log of 300 MB does not fill 100 MB of memory (slow: on request).
+if [ -n "${STEPSIGHT_LARGE-}" ]; then
+  yes "$(printf 'iter 7: loss 9.0, time 500.00ms, mfu 30.00%%\niter 8: loss 9.0, time 500.00ms')" |
+    head -c 300000000 >large.log || true
+  (ulimit -v 200000 && "$program" import large.log >out 2>&1) || fail 'large.log'
+  grep -q 'steady step, median' out || fail 'large.log has no steps'
+fi
