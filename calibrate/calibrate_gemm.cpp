@@ -1,4 +1,6 @@
 // Times matrix products over the design of measure/gemm_design.h.
+#include <algorithm>
+#include <array>
 #include <iostream>
 #include <string>
 
@@ -7,6 +9,8 @@
 #include "calibrate/gemm/lt_gemm.h"
 #include "calibrate/gemm/operand_pools.h"
 #include "calibrate/measure/run_main.h"
+#include "calibrate/measure/sizes.h"
+#include "model/errors.h"
 
 namespace stepsight::calibrate {
 namespace {
@@ -14,13 +18,17 @@ namespace {
 // In one graph; the smallest products need that many copies to leave the L2.
 constexpr std::int64_t most_launches = 2048;
 
+constexpr std::array<ExtraFlag, 1> extras{{
+    {"--round", "N", "other shapes of the same kinds than rounds 1 to N - 1 (default 1)"},
+}};
+
 constexpr Tool tool{
     .name = "calibrate_gemm",
     .summary = "times matrix products of many shapes, layouts and formats through cuBLASLt",
     .example = "calibrate_gemm --quick -o h200_gemm.json",
     .quick_budget_s = 30,
     .full_budget_s = 150,
-    .extras = {},
+    .extras = extras,
 };
 
 constexpr std::string_view method =
@@ -31,9 +39,16 @@ constexpr std::string_view method =
     "and quartiles of replays until the standard error of the median is 0.5 %; "
     "fp8 = e4m3 in, bf16 out, fast accumulation";
 
+std::vector<GemmShape> design_of(const Options& options) {
+  const std::int64_t round = parse_size(extra(options, "--round", "1"), "--round");
+  std::vector<GemmShape> design = gemm_design(options.full, std::min<std::int64_t>(round, 400));
+  if (design.empty() || round > 400) throw UserError("--round: earlier rounds hold all shapes");
+  return design;
+}
+
 void list(const Options& options) {
   std::cout << "op,dtype,layout,m,n,k\n";
-  for (const GemmShape& s : gemm_design(options.full)) {
+  for (const GemmShape& s : design_of(options)) {
     std::cout << "gemm," << info(s.dtype).name << ',' << name(s.layout) << ',' << s.m << ',' << s.n
               << ',' << s.k << '\n';
   }
@@ -101,7 +116,7 @@ void measure(const Tool& self, const Options& options) {
               .library = LtGemm(),
               .pools = std::move(pools),
               .timer = BoostTimer(session.nvml(), session.device().pci_bus_id)};
-  const std::vector<GemmShape> design = gemm_design(options.full);
+  const std::vector<GemmShape> design = design_of(options);
   std::size_t done = 0;
   std::int64_t refused = 0;
   for (const GemmShape& shape : design) {

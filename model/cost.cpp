@@ -32,6 +32,7 @@ Tiling best_tiling(const Gemm& gemm, const GemmParameters<double>& p, int multip
   for (const double rows : kernels.edges) {
     for (const double cols : kernels.edges) {
       if (rows * cols > kernels.largest_tile) break;
+      if (!narrow && (static_cast<int>(rows) % 64 && static_cast<int>(cols) % 64)) continue;
       const double tiles = tiles_along(gemm.m, rows) * tiles_along(gemm.n, cols) *
                            static_cast<double>(gemm.batch);
       const double area = rows * cols * tile_slowdown(Tile{rows, cols}, costs);

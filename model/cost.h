@@ -56,20 +56,28 @@ struct KernelFamily {
   double most_split_waves;
 };
 
-// cuBLAS' kernels for Hopper: edges of 64 to 256 in steps of 32.
+// cuBLAS' kernels for Hopper: edges of 64 to 256 in steps of 32, one of them a multiple of the 64 rows
+// that a warp group computes.
 inline constexpr std::array<double, 7> wide_edges{64, 96, 128, 160, 192, 224, 256};
 inline constexpr KernelFamily wide_kernels{wide_edges, 160 * 256, 1.5};
-// Rows that are not aligned to 16 bytes are out of reach of its bulk loads; the library falls back to
-// kernels of older cards, with fewer tiles to choose from and cheap cuts along k. Which tiles and how
-// many waves: by the least error on misaligned products of an H200.
+// Where those kernels cannot go the library falls back to its kernels of older cards, with fewer tiles
+// to choose from and cheap cuts along k. Which tiles and how many waves: by the least error on
+// misaligned products of an H200.
 inline constexpr std::array<double, 3> narrow_edges{64, 128, 256};
 inline constexpr KernelFamily narrow_kernels{narrow_edges, 128 * 256, 8};
 
 // Parts of a tile's depth; each is at least `shallowest_part` deep.
-inline constexpr std::array<double, 8> depth_splits{1, 2, 3, 4, 6, 8, 12, 16};
+inline constexpr std::array<double, 17> depth_splits{1,  2,  3,  4,  5,  6,  7,  8, 10,
+                                                     12, 14, 16, 20, 24, 32, 40, 48};
 inline constexpr double shallowest_part = 256;
 
-inline bool is_narrow(const Gemm& gemm) { return alignment(gemm) < 16; }
+// Rows that are not aligned to 16 bytes are out of reach of Hopper's bulk loads, fp32 of its tensor
+// cores, and tf32 of their asynchronous instructions unless both factors lie along k (PTX ISA, wgmma:
+// only 16-bit factors can be transposed).
+inline bool is_narrow(const Gemm& gemm) {
+  return alignment(gemm) < 16 || gemm.dtype == Dtype::fp32 ||
+         (gemm.dtype == Dtype::tf32 && gemm.layout != Layout::TN);
+}
 
 // How a product is cut into work for the multiprocessors.
 struct Tiling {
@@ -127,7 +135,7 @@ T storage_slowdown(const Gemm& gemm, const GemmParameters<T>& p) {
                                 : (rows == 4 ? p.rows4_slowdown : p.rows2_slowdown);
   const int result_rows = gemm.n == 1 ? 16 : row_alignment(gemm.n, gemm.dtype);
   if (gemm.layout == Layout::TN && result_rows <= 2) return slowdown * p.odd_n_slowdown;
-  if (gemm.layout != Layout::NT && result_rows == 16) return slowdown * p.misaligned_k_slowdown;
+  if (gemm.layout != Layout::NT && (result_rows == 16 || result_rows <= 2)) return slowdown * p.misaligned_k_slowdown;
   return slowdown;
 }
 

@@ -70,12 +70,36 @@ constexpr std::array<Stratum, 29> strata{{
     {scattered_shapes, Dtype::fp8, 3},
 }};
 
-GemmShapes chosen_from(const Stratum& stratum, std::uint64_t seed, bool full) {
+GemmShapes chosen_from(const Stratum& stratum, std::uint64_t seed, bool full, std::int64_t round) {
   GemmShapes shapes = stratum.candidates();
   for (GemmShape& shape : shapes) shape.dtype = stratum.dtype;
   std::erase_if(shapes, [](const GemmShape& s) { return !supported(s) || !affordable(s); });
   shuffle(shapes, seed);
-  shapes.resize(std::min(shapes.size(), stratum.quick * (full ? 4 : 1)));
+  const std::size_t wanted = stratum.quick * (full ? 4 : 1);
+  const auto earlier = static_cast<std::uint64_t>(round - 1);
+  if (earlier > shapes.size() / wanted) return {};  // none left
+  const std::size_t first = std::min(shapes.size(), static_cast<std::size_t>(earlier) * wanted);
+  const std::size_t last = std::min(shapes.size(), first + wanted);
+  return {shapes.begin() + static_cast<std::ptrdiff_t>(first),
+          shapes.begin() + static_cast<std::ptrdiff_t>(last)};
+}
+
+// Interleaved by the share of its stratum that a shape completes: (i + 1/2) / size. A shape of two
+// strata stands twice.
+GemmShapes shapes_of_round(bool full, std::int64_t round) {
+  std::vector<std::pair<double, GemmShape>> placed;
+  std::uint64_t seed = 1;
+  for (const Stratum& stratum : strata) {
+    const GemmShapes chosen = chosen_from(stratum, seed++, full, round);
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      placed.emplace_back((static_cast<double>(i) + 0.5) / static_cast<double>(chosen.size()),
+                          chosen[i]);
+    }
+  }
+  std::stable_sort(
+      placed.begin(), placed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  GemmShapes shapes;
+  for (const auto& [position, shape] : placed) shapes.push_back(shape);
   return shapes;
 }
 
@@ -104,23 +128,15 @@ std::int64_t output_bytes(const GemmShape& shape) {
   return shape.m * shape.n * static_cast<std::int64_t>(info(written).bytes);
 }
 
-std::vector<GemmShape> gemm_design(bool full) {
-  // Interleaved by the share of its stratum that a shape completes: (i + 1/2) / size.
-  std::vector<std::pair<double, GemmShape>> placed;
-  std::uint64_t seed = 1;
-  for (const Stratum& stratum : strata) {
-    const GemmShapes chosen = chosen_from(stratum, seed++, full);
-    for (std::size_t i = 0; i < chosen.size(); ++i) {
-      placed.emplace_back((static_cast<double>(i) + 0.5) / static_cast<double>(chosen.size()),
-                          chosen[i]);
-    }
-  }
-  std::stable_sort(
-      placed.begin(), placed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  GemmShapes design;
+std::vector<GemmShape> gemm_design(bool full, std::int64_t round) {
   std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t, Dtype, GemmLayout>> seen;
-  for (const auto& [position, s] : placed) {
-    if (seen.emplace(s.m, s.n, s.k, s.dtype, s.layout).second) design.push_back(s);
+  GemmShapes design;
+  for (std::int64_t r = 1; r <= round; ++r) {
+    design.clear();
+    for (const GemmShape& s : shapes_of_round(full, r)) {
+      if (seen.emplace(s.m, s.n, s.k, s.dtype, s.layout).second) design.push_back(s);
+    }
+    if (design.empty()) break;
   }
   return design;
 }

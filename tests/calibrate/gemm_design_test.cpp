@@ -48,6 +48,19 @@ TEST_CASE("no shape is measured twice and each design is the same every time") {
   }
 }
 
+TEST_CASE("every round has other shapes of the same kinds") {
+  std::set<Key> keys;
+  std::size_t measured = 0;
+  for (std::int64_t round = 1; round <= 3; ++round) {
+    const auto design = gemm_design(true, round);
+    CHECK(design.size() > 900);
+    CHECK(std::any_of(design.begin(), design.end(), misaligned));
+    for (const GemmShape& s : design) keys.insert(key(s));
+    measured += design.size();
+  }
+  CHECK(keys.size() == measured);
+}
+
 TEST_CASE("a full run measures what a quick one has, so that it can go on from it") {
   std::set<Key> full;
   for (const GemmShape& s : gemm_design(true)) full.insert(key(s));
