@@ -358,6 +358,30 @@ def convolution_points(shapes):
                 add_point(op, samples, **shape)
 
 
+def image_pass_points(shapes):
+    """Batch norm (fp32 weights and statistics, as autocast leaves them) and a residual net's max pool."""
+    for batch, channels, size in shapes:
+        images = lambda edge=size: randn(batch, channels, edge, edge).to(memory_format=torch.channels_last)
+        rows, per_channel = batch * size * size, lambda: torch.rand(channels, device="cuda")
+        n, shape = rows * channels, {"rows": rows, "cols": channels, "dtype": "bfloat16"}
+        weight, bias, mean, variance = (per_channel() for _ in range(4))
+        measure("batch_norm", lambda: (images(),), lambda t: torch.native_batch_norm(t[0], weight, bias, mean, variance, True, 0.1, 1e-5),
+                4 * n, 2 * n, resident=(False,), **shape)
+        measure("batch_norm_backward", lambda: (images(), images(), per_channel(), per_channel()),
+                lambda t: torch.ops.aten.native_batch_norm_backward(t[0], t[1], weight, mean, variance, t[2], t[3], True, 1e-5, [True, True, True]),
+                8 * n, 2 * n, resident=(False,), **shape)
+        if channels != 64:
+            continue
+        pool = torch.ops.aten.max_pool2d_with_indices
+        wide = lambda: images(2 * size)
+        backward = lambda t: torch.ops.aten.max_pool2d_with_indices_backward(t[0], t[1], [3, 3], [2, 2], [1, 1], [1, 1], False, t[2])
+        def saved():
+            x = wide()
+            return images(), x, pool(x, [3, 3], [2, 2], [1, 1])[1]
+        measure("max_pool", lambda: (wide(),), lambda t: pool(t[0], [3, 3], [2, 2], [1, 1]), 8 * n, 10 * n, resident=(False,), **shape)
+        measure("max_pool_backward", saved, backward, 10 * n, 8 * n, resident=(False,), **shape)
+
+
 def matmul_points(shapes):
     for m, n, k in shapes:
         for layout in ("TN", "NN", "NT"):
@@ -555,6 +579,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="fewer shapes: about half a minute")
     parser.add_argument("--budget", type=float, default=240, help="seconds after which no new point is begun")
     parser.add_argument("--host-only", action="store_true", help="host costs alone: what differs between two machines of a kind")
+    parser.add_argument("--images-only", action="store_true", help="convolutions, batch norm and max pool alone")
     ARGS = parser.parse_args()
     if not torch.cuda.is_available():
         print("framework_operators: no CUDA GPU is visible", file=sys.stderr)
@@ -579,8 +604,11 @@ def main():
         stages += [
             lambda: matmul_points(MATMUL),
             lambda: compiled_points(COMPILED, COMPILED_LOSS),
+            lambda: image_pass_points(IMAGES),
             lambda: convolution_points(CONVOLUTION),
         ]
+    if ARGS.images_only:
+        stages = [lambda: image_pass_points(IMAGES), lambda: convolution_points(CONVOLUTION)]
     if ARGS.host_only:
         stages = [lambda: host_points((4, 12) if quick else (4, 12, 24), 8 if quick else 20)]
     for stage in stages:
@@ -613,8 +641,13 @@ COMPILED_LOSS = [(8192, 50304), (32768, 50304), (8192, 128256), (4096, 32000)]
 EMBEDDING = [(tokens, vocab, cols) for vocab, cols in ((50304, 768), (32000, 4096), (128256, 2048), (30522, 1024)) for tokens in (1024, 8192, 32768)]
 MATMUL = [(m, n, k) for m in (1024, 4096, 8192, 32768) for n, k in ((768, 768), (3072, 768), (2304, 768), (1280, 5120), (4096, 4096), (11008, 4096),
           (16384, 2048), (50304, 768), (50257, 768), (8192, 8192))] + [(4095, 4095, 4095), (4096, 4096, 4096), (2049, 4096, 4096), (4096, 4098, 4096), (4096, 4100, 4096)]
-CONVOLUTION = [(b, c, s, o, k, st) for b in (32, 256) for c, s, o, k, st in ((3, 224, 64, 7, 2), (64, 56, 64, 1, 1), (64, 56, 64, 3, 1), (64, 56, 256, 1, 1),
-               (256, 56, 128, 1, 1), (128, 56, 128, 3, 2), (128, 28, 512, 1, 1), (256, 14, 256, 3, 1), (1024, 14, 256, 1, 1), (512, 7, 512, 3, 1), (512, 7, 2048, 1, 1))]
+# Each layer of ResNet-18 to 152 once: channels, size, filters, kernel, stride.
+RESNET = [(3, 224, 64, 7, 2), (64, 56, 64, 1, 1), (64, 56, 64, 3, 1), (64, 56, 256, 1, 1), (256, 56, 64, 1, 1), (256, 56, 128, 1, 1), (128, 56, 128, 3, 2),
+          (64, 56, 128, 3, 2), (64, 56, 128, 1, 2), (256, 56, 512, 1, 2), (128, 28, 128, 3, 1), (128, 28, 512, 1, 1), (512, 28, 128, 1, 1),
+          (512, 28, 256, 1, 1), (256, 28, 256, 3, 2), (128, 28, 256, 3, 2), (512, 28, 1024, 1, 2), (256, 14, 256, 3, 1), (256, 14, 1024, 1, 1), (1024, 14, 256, 1, 1),
+          (1024, 14, 512, 1, 1), (512, 14, 512, 3, 2), (256, 14, 512, 3, 2), (1024, 14, 2048, 1, 2), (512, 7, 512, 3, 1), (512, 7, 2048, 1, 1), (2048, 7, 512, 1, 1)]
+CONVOLUTION = [(b, *layer) for b in (64, 256, 32, 128, 16) for layer in RESNET]
+IMAGES = [(b, c, s) for b in (64, 256, 32, 128, 16) for c, s in ((64, 112), (64, 56), (256, 56), (128, 28), (512, 28), (256, 14), (1024, 14), (512, 7), (2048, 7))]
 
 if __name__ == "__main__":
     sys.exit(main())
