@@ -26,6 +26,8 @@ void fit_convolutions(FitState& f, ConvolutionDirection direction) {
     return std::array<std::int64_t, 6>{c.channels, c.height, c.out, c.kernel_height, c.stride, c.batch};
   };
   group.at = [](const ConvolutionPoint& p) { return surface_point(p.convolution); };
+  // An image's first layer alone tells what padded channels cost.
+  group.needed = [](const ConvolutionPoint& p) { return is_narrow(p.convolution); };
   group.solve = [&](const std::vector<ConvolutionPoint>& points) {
     return solve_convolutions(points, f.class_values.convolution[side], product, sms);
   };
