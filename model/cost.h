@@ -134,7 +134,8 @@ T storage_slowdown(const Gemm& gemm, const GemmParameters<T>& p) {
   const T& slowdown = rows == 8 ? p.rows8_slowdown
                                 : (rows == 4 ? p.rows4_slowdown : p.rows2_slowdown);
   const int result_rows = gemm.n == 1 ? 16 : row_alignment(gemm.n, gemm.dtype);
-  if (gemm.layout == Layout::TN && result_rows <= 2) return slowdown * p.odd_n_slowdown;
+  const bool odd_n = gemm.layout == Layout::TN && result_rows <= 2 && row_alignment(gemm.k, gemm.dtype) > 2;
+  if (odd_n) return slowdown * p.odd_n_slowdown;
   if (gemm.layout != Layout::NT && (result_rows == 16 || result_rows <= 2)) return slowdown * p.misaligned_k_slowdown;
   return slowdown;
 }
