@@ -98,10 +98,12 @@ TEST_CASE("which rows are misaligned tells beyond how far they are") {
   };
   CHECK(slow(1280, 8192, Layout::TN) == 1);
   CHECK(slow(1279, 8192, Layout::TN) == Approx(5 * 1.5));  // the result's rows are odd
-  CHECK(slow(1279, 8191, Layout::TN) == Approx(5 * 1.5));
+  CHECK(slow(1279, 8191, Layout::TN) == Approx(5 * 1.2));  // and the factors', too
   CHECK(slow(1280, 8191, Layout::TN) == Approx(5 * 1.2));  // the factors' alone
   CHECK(slow(1280, 8190, Layout::NN) == Approx(3 * 1.2));
-  CHECK(slow(1279, 8191, Layout::NN) == Approx(5));
+  CHECK(slow(1279, 8192, Layout::NN) == Approx(5 * 1.2));
+  CHECK(slow(1279, 8191, Layout::NN) == Approx(5 * 1.2));
+  CHECK(slow(1278, 8192, Layout::NN) == Approx(3));
   CHECK(slow(1279, 8192, Layout::NT) == Approx(5));
 }
 
@@ -119,30 +121,42 @@ TEST_CASE("a byte of the result costs more than one of a factor, as the paramete
 }
 
 TEST_CASE("rows that cannot be loaded in bulk leave fewer tiles to choose from") {
-  // 100 multiprocessors: aligned, 10 x 10 tiles of 224 x 160 fill them. Misaligned, edges are
+  // 100 multiprocessors: aligned, 10 x 10 tiles of 224 x 128 fill them. Misaligned, edges are
   // powers of two.
   GemmParameters<double> p = plain_gemm();
   p.wave_weight = 1;
+  p.tile_edge = 100;  // of two tilings that fill them the one with the larger tile
   for (const std::int64_t off : {0, 8, 7, 4, 1}) {
-    const Tiling best = best_tiling({2240, 1600 - off, 8192}, p, 100);
+    const Tiling best = best_tiling({2240, 1280 - off, 8192}, p, 100);
     CHECK((best.tile.rows == 224) == (off % 8 == 0));
     if (off % 8 != 0) CHECK((best.tile.rows == 64 || best.tile.rows == 128 || best.tile.rows == 256));
   }
 }
 
 TEST_CASE("a product of few tiles is split along its depth") {
-  // One tile of 64 x 64 with k = 16384: in 16 parts, a sixteenth of the depth.
+  // One tile of 64 x 64 with k = 16384: in 48 parts, the most.
   GemmParameters<double> p = plain_gemm();
+  p.bandwidth_TBps = 1e3;  // so that arithmetic alone counts
   const double one_tile_us = 2.0 * 64 * 64 * 16384 / 10e12 * 1e6;  // on one multiprocessor
-  CHECK(us({64, 64, 16384}, p) == Approx(one_tile_us / 16).epsilon(0.01));
+  CHECK(us({64, 64, 16384}, p) == Approx(one_tile_us / 48).epsilon(0.01));
   // Parts are at least 256 deep: 512 can only be halved.
   CHECK(us({64, 64, 512}, p) == Approx(one_tile_us / 32 / 2).epsilon(0.01));
-  // In four parts each multiprocessor has 4096 + 3000, in eight 2048 + 3000, in sixteen 1024 +
-  // 3000.
+  // In four parts each multiprocessor has 4096 + 3000, in eight 2048 + 3000, in 48 341 + 3000.
   p.split_k = 3000;
-  CHECK(us({64, 64, 16384}, p) == Approx(one_tile_us * 4024 / 16384).epsilon(0.01));
+  CHECK(us({64, 64, 16384}, p) == Approx(one_tile_us * (16384 / 48.0 + 3000) / 16384).epsilon(0.01));
   p.split_k = 16000;  // not worth it any more
   CHECK(us({64, 64, 16384}, p) == Approx(one_tile_us).epsilon(0.01));
+}
+
+TEST_CASE("fp32, and tf32 that is not along the depth, go to the kernels without asynchronous loads") {
+  const auto narrow = [](Dtype dtype, Layout layout) {
+    return is_narrow({1024, 1024, 1024, 1, dtype, layout});
+  };
+  for (const Layout layout : {Layout::TN, Layout::NN, Layout::NT}) {
+    CHECK(narrow(Dtype::fp32, layout));
+    CHECK(narrow(Dtype::tf32, layout) == (layout != Layout::TN));
+    CHECK_FALSE(narrow(Dtype::bf16, layout));
+  }
 }
 
 TEST_CASE("a tile too small to feed runs below the peak") {
@@ -159,13 +173,13 @@ TEST_CASE("a tile too small to feed runs below the peak") {
 }
 
 TEST_CASE("the tiling taken is the one that leaves fewest multiprocessors idle") {
-  // 100 multiprocessors. 10 x 10 tiles of 224 x 160 fill them; every other tiling has more area.
+  // 100 multiprocessors. 10 x 10 tiles of 224 x 128 fill them; every other tiling has more area.
   GemmParameters<double> p = plain_gemm();
   p.wave_weight = 1;
   p.tile_edge = 100;
-  const Tiling best = best_tiling({2240, 1600, 8192}, p, 100);
+  const Tiling best = best_tiling({2240, 1280, 8192}, p, 100);
   CHECK(best.tile.rows == 224);
-  CHECK(best.tile.cols == 160);
+  CHECK(best.tile.cols == 128);
   CHECK(best.split == 1);
   CHECK(best.waves == Approx(1));
 }
