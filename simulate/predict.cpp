@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "simulate/pipeline_step.h"
+#include "simulate/step_time.h"
 #include "simulate/timeline.h"
 
 namespace stepsight {
@@ -115,13 +116,18 @@ Attribution attribute(const Question& question, const StepProgram& step, double 
 
 }  // namespace
 
-Seconds predict_step(const Scenario& scenario, const GpuProfile& gpu) {
-  const Question question(scenario, gpu);
-  if (question.staged()) {
-    const StepParts parts = question.parts();
-    return run_stages(build_stages(parts, time_step(parts)), step_machine(gpu)).step;
+StepTime step_time(const StepParts& parts) {
+  if (parts.scenario.parallel.pipeline > 1) {
+    TimedStep timed = time_step(parts);
+    const Seconds step = run_stages(build_stages(parts, timed), step_machine(parts.gpu)).step;
+    return {step, std::move(timed)};
   }
-  return Seconds{step_seconds(question.program())};
+  StepProgram step = build_step(parts);
+  return {Seconds{step_seconds(step)}, std::move(step)};
+}
+
+Seconds predict_step(const Scenario& scenario, const GpuProfile& gpu) {
+  return step_time(Question(scenario, gpu).parts()).step;
 }
 
 namespace {

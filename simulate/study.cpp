@@ -10,30 +10,61 @@ double work_of(const Scenario& s) {
   return static_cast<double>(data_parallel(s) * s.training.batch * s.training.accumulation);
 }
 
-ScalingPoint scaling_point(const Scenario& base, const Scenario& scenario, Seconds step,
-                           const GpuProfile& gpu) {
-  ScalingPoint out;
-  out.one_gpu = predict_step(base, gpu);
-  out.step = step;
-  out.scaling = scaling(out.one_gpu.value, work_of(base), 1, step.value, work_of(scenario),
-                        scenario.cluster.gpus);
-  return out;
-}
+// A step with how sure it is.
+struct Answer {
+  Scenario scenario;
+  Seconds step;
+  Uncertainty uncertainty;
+};
 
-// Strong scaling of a scenario whose global batch is fixed compares it with one GPU that does all of
-// it; otherwise the work is what one GPU does, shared out.
-std::optional<ScalingPoint> strong_point(const Scenario& scenario, Seconds step,
-                                         const GpuProfile& gpu) {
-  if (scenario.training.global_batch > 0) {
-    return scaling_point(on_one_gpu(scenario, true), scenario, step, gpu);
+class Study {
+ public:
+  Study(const GpuProfile& gpu, const ModelError& error) : gpu_(gpu), error_(error) {}
+
+  [[nodiscard]] Answer answer(Scenario scenario, std::optional<Seconds> known = {}) const {
+    Answer out{std::move(scenario), {}, {}};
+    out.step = known ? *known : predict_step(out.scenario, gpu_);
+    out.uncertainty = uncertainty_of(out.scenario, gpu_, out.step, error_);
+    return out;
   }
-  const Scenario base = on_one_gpu(scenario, false);
-  const std::optional<Scenario> less = strong_scaling_of(base, data_parallel(scenario));
-  if (!less) return std::nullopt;
-  Scenario shared = scenario;
-  shared.training = less->training;
-  return scaling_point(base, shared, predict_step(shared, gpu), gpu);
-}
+
+  [[nodiscard]] ScalingPoint scaling_point(const Answer& base, const Answer& many) const {
+    const std::int64_t gpus = many.scenario.cluster.gpus;
+    ScalingPoint out;
+    out.one_gpu = base.step;
+    out.step = many.step;
+    out.scaling = scaling(
+        base.step.value, work_of(base.scenario), 1, many.step.value, work_of(many.scenario), gpus);
+    out.one_gpu_s = base.uncertainty.step;
+    out.step_s = many.uncertainty.step;
+    out.speedup =
+        ratio_interval(out.scaling.speedup, base.uncertainty, many.uncertainty, error_);
+    out.efficiency = scaled(out.speedup, 1 / static_cast<double>(gpus));
+    return out;
+  }
+
+  // Strong scaling of a scenario whose global batch is fixed compares it with one GPU that does all of
+  // it; otherwise the work is what one GPU does, shared out.
+  [[nodiscard]] std::optional<ScalingPoint> strong_point(const Answer& base,
+                                                         const Answer& many) const {
+    const Scenario& scenario = many.scenario;
+    if (scenario.training.global_batch > 0) {
+      return scaling_point(answer(on_one_gpu(scenario, true)), many);
+    }
+    const std::optional<Scenario> less =
+        strong_scaling_of(base.scenario, data_parallel(scenario));
+    if (!less) return std::nullopt;
+    Scenario shared = scenario;
+    shared.training = less->training;
+    const bool same = shared.training.batch == scenario.training.batch &&
+                      shared.training.accumulation == scenario.training.accumulation;
+    return scaling_point(base, same ? many : answer(std::move(shared)));
+  }
+
+ private:
+  const GpuProfile& gpu_;
+  const ModelError& error_;
+};
 
 std::optional<Seconds> with_padded_vocabulary(const Scenario& scenario, const GpuProfile& gpu) {
   constexpr std::int64_t multiple = 64;
@@ -58,18 +89,23 @@ Scenario on_one_gpu(const Scenario& scenario, bool same_work) {
   return one;
 }
 
-std::vector<StudyPoint> study(std::span<const Scenario> points, const ProfileOf& profile_of) {
+std::vector<StudyPoint> study(std::span<const Scenario> points,
+                              const ProfileOf& profile_of,
+                              const ModelError& error) {
   std::vector<StudyPoint> out;
   out.reserve(points.size());
   for (const Scenario& scenario : points) {
     const GpuProfile& gpu = profile_of(scenario.cluster.gpu);
+    const Study ask(gpu, error);
     StudyPoint point;
-    point.scenario = scenario;
     point.prediction = predict(scenario, gpu);
-    const Seconds step = point.prediction.step;
-    point.weak = scaling_point(on_one_gpu(scenario, false), scenario, step, gpu);
-    point.strong = strong_point(scenario, step, gpu);
+    const Answer many = ask.answer(scenario, point.prediction.step);
+    const Answer base = ask.answer(on_one_gpu(scenario, false));
+    point.weak = ask.scaling_point(base, many);
+    point.strong = ask.strong_point(base, many);
+    point.uncertainty = many.uncertainty;
     point.padded_vocabulary = with_padded_vocabulary(scenario, gpu);
+    point.scenario = scenario;
     out.push_back(std::move(point));
   }
   return out;

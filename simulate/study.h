@@ -9,6 +9,7 @@
 #include "model/profile.h"
 #include "model/scenario.h"
 #include "simulate/predict.h"
+#include "simulate/uncertainty.h"
 
 namespace stepsight {
 
@@ -17,11 +18,14 @@ struct ScalingPoint {
   Seconds one_gpu;  // step of one GPU
   Seconds step;     // step of N
   Scaling scaling;
+  // With their intervals: what both steps have in common cancels in the last two.
+  Quantiles one_gpu_s, step_s, speedup, efficiency;
 };
 
 struct StudyPoint {
   Scenario scenario;
   Prediction prediction;
+  Uncertainty uncertainty;             // of the prediction's step
   ScalingPoint weak;                   // the batch of each GPU kept
   std::optional<ScalingPoint> strong;  // the global batch kept; nothing where it cannot be shared out
   // What padding the vocabulary to a multiple of 64 would make of the step, where the head's rows are
@@ -32,8 +36,11 @@ struct StudyPoint {
 using ProfileOf = std::function<const GpuProfile&(const std::string& name)>;
 
 // One GPU for the same global batch takes more micro-steps; N GPUs for the same share of a global
-// batch take fewer, then smaller, ones. UserError for a link or a GPU that is not known.
-std::vector<StudyPoint> study(std::span<const Scenario> points, const ProfileOf& profile_of);
+// batch take fewer, then smaller, ones. `error` is the model's own, as learnt; by default none. UserError
+// for a link or a GPU that is not known.
+std::vector<StudyPoint> study(std::span<const Scenario> points,
+                              const ProfileOf& profile_of,
+                              const ModelError& error = {});
 
 // The scenario on one GPU without a link; `same_work`: with the global batch of all its GPUs.
 Scenario on_one_gpu(const Scenario& scenario, bool same_work);

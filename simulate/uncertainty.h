@@ -1,0 +1,66 @@
+// How sure a prediction is, of what it is least sure, and what to measure to be surer.
+//
+//   log(real / predicted) has the scale s, s^2 = sum over inputs (what the step changes for one
+//   standard deviation of the input)^2 + the model's own error (model/model_error.h)
+//
+// An input's effect is found by simulating again with it one standard deviation slower, so that an
+// input which something else hides counts only as far as it would come to light.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "model/model_error.h"
+#include "model/quantiles.h"
+#include "simulate/input_spread.h"
+#include "simulate/predict.h"
+
+namespace stepsight {
+
+// What one input adds.
+struct Contribution {
+  std::string input;    // "host issue"; "the model itself" for what is no input's
+  double log_sd = 0;    // of the step, by this alone
+  double share = 0;     // of the variance; all add up to 1
+  InputOrigin origin = InputOrigin::measured;
+  std::string command;  // measures the input; empty where none does
+};
+
+struct Uncertainty {
+  Quantiles step;              // seconds
+  double log_sd = 0;           // s
+  double parameter_log_sd = 0;  // the inputs' part of it
+  std::vector<Contribution> contributions;  // largest first
+  // Every input that matters was measured, at shapes and sizes near these.
+  bool inside_calibration = true;
+  std::string outside;  // what was not, for people: "matrix products, link bandwidth"
+  // What differences of two predictions are made of.
+  InputChanges effects{};  // change of log(step) for one standard deviation of each input
+  ErrorShares shares{};
+};
+
+// The input to measure first: the largest contribution that a command narrows. Null where none
+// contributes.
+const Contribution* weakest_input(const Uncertainty& uncertainty);
+
+// UserError for a link that is not known. `error` as learnt; by default the model has none.
+Uncertainty uncertainty_of(const Scenario& scenario,
+                           const GpuProfile& gpu,
+                           const Prediction& prediction,
+                           const ModelError& error = {});
+Uncertainty uncertainty_of(const Scenario& scenario,
+                           const GpuProfile& gpu,
+                           Seconds step,
+                           const ModelError& error = {});
+
+// The interval of `ratio`, predicted from the step of `a` over that of `b` (a speed-up, an
+// efficiency). Inputs that both use on the same GPU are off alike in both; what differs remains.
+Quantiles ratio_interval(double ratio,
+                         const Uncertainty& a,
+                         const Uncertainty& b,
+                         const ModelError& error = {});
+
+// What the model's error goes by in pairs of predictions.
+double ratio_parameter_variance(const Uncertainty& a, const Uncertainty& b);
+ErrorShares share_differences(const Uncertainty& a, const Uncertainty& b);
+
+}  // namespace stepsight
