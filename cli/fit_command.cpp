@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/command.h"
+#include "cli/fit_model_error.h"
+#include "cli/wrap.h"
 #include "model/errors.h"
 #include "model/fit/fit_collectives.h"
 #include "model/fit/fit_profile.h"
@@ -25,6 +27,7 @@ struct FitFlags {
   std::string output;
   std::string reference;
   bool link_only = false;
+  bool model_error = false;
   LinkDescription description;
 };
 
@@ -51,6 +54,7 @@ void fit_link_file(const FitFlags& flags, const Measurements& measurements) {
 }
 
 void fit(const FitFlags& flags) {
+  if (flags.model_error) return fit_model_error(flags.files, flags.output);
   Measurements measurements;
   for (const std::string& file : flags.files) read_measurements(file, measurements);
   if (flags.link_only) return fit_link_file(flags, measurements);
@@ -89,6 +93,10 @@ void add_fit_command(CLI::App& app, int& /*exit_code*/) {
   command->add_option("--class-from",
                       flags->reference,
                       "measured profile whose utilisation stands in for what these files lack");
+  command->add_flag("--model-error",
+                    flags->model_error,
+                    help_text("the files are tables of measured runs: learn from them how far "
+                              "predictions are off where every parameter is right"));
   command->add_option(
       "-o,--output", flags->output, "profile to write (NAME.toml and NAME.points.csv)");
   command->footer(
@@ -96,7 +104,8 @@ void add_fit_command(CLI::App& app, int& /*exit_code*/) {
       "  stepsight fit h200-framework.json sweep_8gpu.csv --gpu h200-sxm \\\n"
       "    --link nvlink4-nvswitch -o my-h200.toml\n"
       "  stepsight fit all_reduce_2.log all_reduce_4.log --link my-box --link-only \\\n"
-      "    --link-class pcie4-x16-nop2p -o my-box.toml");
+      "    --link-class pcie4-x16-nop2p -o my-box.toml\n"
+      "  stepsight fit --model-error runs.csv -o scenarios/errors/model_error.toml");
   command->callback([flags] { fit(*flags); });
 }
 

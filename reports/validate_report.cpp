@@ -11,18 +11,31 @@ namespace stepsight {
 namespace {
 
 constexpr const char* groups[] = {"source", "gpu", "model", "table"};
-constexpr std::size_t most_values = 40;  // of one group on a terminal
+constexpr std::size_t most_values = 40;  // of one group on a terminal; else those of many rows
+constexpr std::size_t many_rows = 20;
+constexpr std::size_t name_width = 24;
+
+std::string coverage_of(const ErrorSummary& s) {
+  return s.intervals > 0 ? format_percent(s.coverage90, 0) : "-";
+}
 
 std::vector<std::string> cells(const std::string& name, const ErrorSummary& s) {
-  return {name.substr(0, 30),           format_count(static_cast<double>(s.n)),
+  return {name.substr(0, name_width),   format_count(static_cast<double>(s.n)),
           format_percent(s.mape),       format_percent(s.median_ape),
           format_percent(s.p90_ape),    format_percent(s.worst_ape),
-          fmt::format("{:+.1f} %", 100 * s.bias)};
+          fmt::format("{:+.1f} %", 100 * s.bias), coverage_of(s)};
 }
 
 nlohmann::ordered_json json_of(const ErrorSummary& s) {
   return {{"n", s.n},         {"mape", s.mape},           {"median_ape", s.median_ape},
           {"p90_ape", s.p90_ape}, {"worst_ape", s.worst_ape}, {"bias", s.bias}};
+}
+
+void add_coverage(nlohmann::ordered_json& out, const ErrorSummary& s) {
+  if (s.intervals == 0) return;
+  out["intervals"] = s.intervals;
+  out["coverage90"] = s.coverage90;
+  out["median_width"] = s.median_width;
 }
 
 std::string row_table(const Validation& validation) {
@@ -49,22 +62,26 @@ std::string validation_text(const Validation& validation, bool rows) {
   std::string left_out;
   if (rows && !validation.points.empty()) out += row_table(validation);
   TextTable table;
-  table.columns = {{"group", Align::left}, {"rows"}, {"MAPE"}, {"median"}, {"p90"}, {"worst"}, {"bias"}};
+  table.columns = {{"group", Align::left}, {"rows"}, {"MAPE"}, {"median"}, {"p90"}, {"worst"}, {"bias"}, {"in 90 %"}};
   table.rows.push_back(cells("all", validation.all()));
   std::vector<const ValidationPoint*> by_bound[2];
   for (const ValidationPoint& p : validation.points) by_bound[p.host_bound ? 1 : 0].push_back(&p);
-  table.rows.push_back(cells("bound by the GPU or the link", summarise(by_bound[0])));
+  table.rows.push_back(cells("bound by GPU or link", summarise(by_bound[0])));
   table.rows.push_back(cells("bound by the host", summarise(by_bound[1])));
   const ErrorSummary memory = validation.memory();
   if (memory.n > 0) table.rows.push_back(cells("peak memory", memory));
   for (const char* group : groups) {
     const auto parts = validation.by(group);
     if (parts.size() < 2) continue;
-    if (parts.size() > most_values) {
-      left_out += fmt::format("{} has {} values: see --json.\n", group, parts.size());
-      continue;
+    const bool too_many = parts.size() > most_values;
+    if (too_many) {
+      left_out += fmt::format("{} has {} values, shown are those with at least {} rows: see --json.\n",
+                              group,
+                              parts.size(),
+                              many_rows);
     }
     for (const auto& [value, summary] : parts) {
+      if (too_many && summary.n < many_rows) continue;
       table.rows.push_back(cells(std::string(group) + " " + value, summary));
     }
   }
@@ -76,6 +93,15 @@ std::string validation_text(const Validation& validation, bool rows) {
   out += fmt::format(", {} refused:\n", refused);
   for (const auto& [reason, n] : validation.refused) out += fmt::format("  {:5}  {}\n", n, reason);
   out += "error = predicted / measured - 1; MAPE is the mean of its absolute value.\n";
+  const ErrorSummary all = validation.all();
+  if (all.intervals > 0) {
+    out += wrap(fmt::format("in 90 %: {} of the {} complete rows without a flag lie within their 90 % "
+                            "interval; the middle one's ends are {} of the prediction apart.",
+                            format_percent(all.coverage90),
+                            all.intervals,
+                            format_percent(all.median_width, 0))) +
+           "\n";
+  }
   return out;
 }
 
@@ -91,11 +117,13 @@ std::string validation_json(const Validation& validation) {
   out["p90_ape"] = all.p90_ape;
   out["worst_ape"] = all.worst_ape;
   out["bias"] = all.bias;
+  add_coverage(out, all);
   out["memory"] = json_of(validation.memory());
   for (const char* group : groups) {
     out["by"][group] = nlohmann::ordered_json::object();
     for (const auto& [value, summary] : validation.by(group)) {
       out["by"][group][value] = json_of(summary);
+      add_coverage(out["by"][group][value], summary);
     }
   }
   out["points"] = nlohmann::ordered_json::array();
@@ -105,6 +133,11 @@ std::string validation_json(const Validation& validation) {
                              {"predicted_s", p.predicted_s},
                              {"error", p.error()},
                              {"bound_by", p.host_bound ? "host" : "gpu"}});
+    if (p.interval.p50 > 0) {
+      out["points"].back()["p5_s"] = p.interval.p5;
+      out["points"].back()["p50_s"] = p.interval.p50;
+      out["points"].back()["p95_s"] = p.interval.p95;
+    }
     if (p.measured_peak <= 0) continue;
     out["points"].back()["measured_peak_bytes"] = p.measured_peak;
     out["points"].back()["predicted_peak_bytes"] = p.predicted_peak;

@@ -122,7 +122,6 @@ InputSpreads input_spreads(const GpuProfile& gpu,
   InputSpread host = spread_of(gpu, "host");
   host.log_sd = std::max(host.log_sd, host_spread);
   set(StepInput::host, host);
-  set(StepInput::launch, {host_spread, host.origin});
   LinkSpread link;
   for (const auto& kinds : links.groups) {
     for (const Link& l : kinds) link.add(gpu, scenario.cluster, l);

@@ -70,7 +70,6 @@ void scale(GpuProfile& gpu, const Factors& f) {
     p.bandwidth_TBps /= memory;
   }
   scale_all(gpu.host, f[index(StepInput::host)]);
-  scale_all(gpu.launch, f[index(StepInput::launch)]);
   for (CopyParameters<double>* copy : {&gpu.host_to_device, &gpu.device_to_host}) {
     copy->latency_us *= f[index(StepInput::copies)];
     copy->bandwidth_GBps /= f[index(StepInput::copies)];
@@ -84,6 +83,39 @@ void scale(GpuProfile& gpu, const Factors& f) {
   gpu.power.flop_pJ *= energy;
   gpu.power.byte_pJ *= energy;
 }
+
+// Scales a profile's parameters for as long as it lives; the points over them stay where they are.
+class Scaled {
+ public:
+  Scaled(GpuProfile& gpu, const Factors& f)
+      : gpu_(gpu),
+        pass_(gpu.pass),
+        host_(gpu.host),
+        up_(gpu.host_to_device),
+        down_(gpu.device_to_host),
+        overlap_(gpu.overlap),
+        power_(gpu.power) {
+    scale(gpu, f);
+  }
+  Scaled(const Scaled&) = delete;
+  Scaled& operator=(const Scaled&) = delete;
+  ~Scaled() {
+    gpu_.pass = pass_;
+    gpu_.host = host_;
+    gpu_.host_to_device = up_;
+    gpu_.device_to_host = down_;
+    gpu_.overlap = overlap_;
+    gpu_.power = power_;
+  }
+
+ private:
+  GpuProfile& gpu_;
+  decltype(GpuProfile::pass) pass_;
+  HostParameters<double> host_;
+  CopyParameters<double> up_, down_;
+  OverlapParameters<double> overlap_;
+  PowerParameters<double> power_;
+};
 
 void scale(Link& link, const Factors& f) {
   if (link.kind != Link::Kind::collective) return;
@@ -135,7 +167,7 @@ bool PerturbedStep::uses(StepInput input) const {
   }
 }
 
-StepTime PerturbedStep::step(const InputChanges& changes) const {
+StepTime PerturbedStep::step(const InputChanges& changes) {
   Factors f;
   std::ranges::transform(changes, f.begin(), [](double change) { return std::exp(change); });
   StepCosts costs = costs_;
@@ -144,14 +176,13 @@ StepTime PerturbedStep::step(const InputChanges& changes) const {
   scale(costs.kept_block, work_.kept_block, f);
   scale(costs.head, work_.head, f);
   scale(costs.optimizer, work_.optimizer, f);
-  GpuProfile gpu = gpu_;
-  scale(gpu, f);
+  const Scaled scaled(gpu_, f);
   StepLinks links = links_;
   if (changes[index(StepInput::link_latency)] != 0 ||
       changes[index(StepInput::link_bandwidth)] != 0) {
     each_link(links, [&](Link& link) { scale(link, f); });
   }
-  return step_time({work_, costs, scenario_, gpu, links});
+  return step_time({work_, costs, scenario_, gpu_, links});
 }
 
 }  // namespace stepsight

@@ -20,17 +20,23 @@ enum class StepInput : std::uint8_t {
   convolutions,
   memory,
   host,
-  launch,
   link_latency,
   link_bandwidth,
   overlap,
   copies,
   power,
 };
-inline constexpr std::array<std::string_view, 11> step_input_names{
-    "matrix products", "attention",         "convolutions", "memory-bound passes",
-    "host issue",      "kernel launch gap", "link latency", "link bandwidth",
-    "compute slowed by communication",      "host copies",  "power limit"};
+inline constexpr std::array<std::string_view, 10> step_input_names{
+    "matrix products",
+    "attention",
+    "convolutions",
+    "memory-bound passes",
+    "host issue",
+    "link latency",
+    "link bandwidth",
+    "compute slowed by communication",
+    "host copies",
+    "power limit"};
 inline constexpr std::size_t step_input_count = step_input_names.size();
 constexpr std::size_t index(StepInput input) { return static_cast<std::size_t>(input); }
 
@@ -43,7 +49,7 @@ class PerturbedStep {
   // Both must outlive this. UserError for a link that is not known.
   PerturbedStep(const Scenario& scenario, const GpuProfile& gpu);
 
-  [[nodiscard]] StepTime step(const InputChanges& changes = {}) const;
+  [[nodiscard]] StepTime step(const InputChanges& changes = {});
   // Whether the step uses the input at all.
   [[nodiscard]] bool uses(StepInput input) const;
   [[nodiscard]] const StepLinks& links() const { return links_; }

@@ -19,7 +19,7 @@ struct ScalingPoint {
   Seconds step;     // step of N
   Scaling scaling;
   // With their intervals: what both steps have in common cancels in the last two.
-  Quantiles one_gpu_s, step_s, speedup, efficiency;
+  Quantiles one_gpu_s{}, step_s{}, speedup{}, efficiency{};
 };
 
 struct StudyPoint {
@@ -36,8 +36,8 @@ struct StudyPoint {
 using ProfileOf = std::function<const GpuProfile&(const std::string& name)>;
 
 // One GPU for the same global batch takes more micro-steps; N GPUs for the same share of a global
-// batch take fewer, then smaller, ones. `error` is the model's own, as learnt; by default none. UserError
-// for a link or a GPU that is not known.
+// batch take fewer, then smaller, ones. `error` is the model's own, as learnt; by default the
+// untaught one. UserError for a link or a GPU that is not known.
 std::vector<StudyPoint> study(std::span<const Scenario> points,
                               const ProfileOf& profile_of,
                               const ModelError& error = {});

@@ -22,47 +22,64 @@ double bubble_share(const Scenario& s) {
   return (p - 1) / (slots + p - 1);
 }
 
-// A question to the simulator that cannot change the step is not asked.
-bool worth_asking(StepInput input, const InputSpread& spread, const StepTime& now) {
-  const double host = now.totals.host_seconds * std::exp(2 * spread.log_sd);
-  return spread.log_sd > 0 && (input != StepInput::host || host > 0.5 * now.step.value);
-}
+// How far an input is moved to see what it does: as far as a class value may be off.
+constexpr double nudge = 0.1;
+constexpr double link_nudge = 0.2;
 
-ErrorShares error_shares(const InputSpreads& spreads,
-                         const InputChanges& effects,
-                         const StepTime& now,
-                         const Scenario& scenario) {
-  ErrorShares out{};
-  at(out, ErrorTerm::any) = 1;
-  for (std::size_t i = 0; i < step_input_count; ++i) {
-    if (spreads[i].log_sd <= 0) continue;
-    const double elasticity = std::abs(effects[i]) / spreads[i].log_sd;
-    const bool by_class = spreads[i].origin != InputOrigin::measured;
-    switch (static_cast<StepInput>(i)) {
-      case StepInput::products:
-      case StepInput::attention:
-      case StepInput::convolutions:
-        if (by_class) at(out, ErrorTerm::class_compute) += elasticity;
-        break;
-      case StepInput::memory:
-        if (by_class) at(out, ErrorTerm::class_memory) += elasticity;
-        break;
-      case StepInput::host: at(out, ErrorTerm::host) += elasticity; break;
-      case StepInput::link_latency:
-      case StepInput::link_bandwidth:
-        at(out, by_class ? ErrorTerm::class_link : ErrorTerm::measured_link) += elasticity;
-        break;
-      default: break;
-    }
-  }
-  at(out, ErrorTerm::bubble) = bubble_share(scenario);
-  double kernels = 0;
-  for (const double seconds : now.totals.kernel_seconds) kernels += seconds;
-  at(out, ErrorTerm::unmeasured) = kernels > 0 ? now.totals.unmeasured_seconds / kernels : 0;
+// Inputs that are asked about together, and what each has of their time: one question finds how much of
+// the step hangs on all of them.
+struct Asked {
+  std::vector<StepInput> inputs;
+  std::vector<double> weights;  // add up to 1
+  double change = nudge;
+};
+
+// Kernel seconds of products and convolutions, which share a kind, go to the one that a model has more of.
+Asked compute_question(const PerturbedStep& question, const StepTotals& totals) {
+  const auto seconds = [&](WorkKind kind) {
+    return totals.kernel_seconds[static_cast<std::size_t>(kind)];
+  };
+  const StepInput products =
+      question.uses(StepInput::convolutions) ? StepInput::convolutions : StepInput::products;
+  Asked out{{products, StepInput::attention, StepInput::memory},
+            {seconds(WorkKind::gemm),
+             seconds(WorkKind::attention),
+             seconds(WorkKind::memory) + seconds(WorkKind::optimizer) + seconds(WorkKind::sync_copy)}};
+  double all = 0;
+  for (const double w : out.weights) all += w;
+  for (double& w : out.weights) w = all > 0 ? w / all : 0;
   return out;
 }
 
-// The term that is the model's error about an input, if any.
+// What could change the step. A host far ahead of the GPU cannot.
+std::vector<Asked> questions(const PerturbedStep& question, const StepTime& now) {
+  std::vector<Asked> out{compute_question(question, now.totals)};
+  const double latest_host = now.totals.host_seconds * std::exp(2 * untaught_sd[static_cast<std::size_t>(ErrorTerm::host)]);
+  if (latest_host > 0.5 * now.step.value) out.push_back({{StepInput::host}, {1}});
+  for (const StepInput input : {StepInput::link_latency, StepInput::link_bandwidth}) {
+    if (question.uses(input)) out.push_back({{input}, {1}, link_nudge});
+  }
+  for (const StepInput input : {StepInput::overlap, StepInput::copies, StepInput::power}) {
+    if (question.uses(input)) out.push_back({{input}, {1}});
+  }
+  return out;
+}
+
+// Percent of the step for one percent of each input's time.
+InputChanges elasticities(PerturbedStep& question, const StepTime& now) {
+  InputChanges out{};
+  for (const Asked& asked : questions(question, now)) {
+    InputChanges changes{};
+    for (const StepInput input : asked.inputs) changes[index(input)] = asked.change;
+    const double all = std::log(question.step(changes).step / now.step) / asked.change;
+    for (std::size_t i = 0; i < asked.inputs.size(); ++i) {
+      out[index(asked.inputs[i])] = std::max(all, 0.0) * asked.weights[i];
+    }
+  }
+  return out;
+}
+
+// The term that holds how far the input is off, if any.
 ErrorTerm term_of(StepInput input, InputOrigin origin) {
   const bool by_class = origin != InputOrigin::measured;
   switch (input) {
@@ -74,44 +91,68 @@ ErrorTerm term_of(StepInput input, InputOrigin origin) {
     case StepInput::attention:
     case StepInput::convolutions: return by_class ? ErrorTerm::class_compute : ErrorTerm::any;
     case StepInput::memory: return by_class ? ErrorTerm::class_memory : ErrorTerm::any;
+    case StepInput::power: return by_class ? ErrorTerm::class_power : ErrorTerm::any;
     default: return ErrorTerm::any;
   }
 }
 
-// What measuring the input would take away of the variance: its parameters' and the terms that are
-// there because nobody measured it on that machine.
+// A measured link's own fit error counts beside its term.
+bool counted_by_term(ErrorTerm term) {
+  return term != ErrorTerm::any && term != ErrorTerm::measured_link;
+}
+
+ErrorShares error_shares(const InputSpreads& spreads,
+                         const InputChanges& elasticities,
+                         const StepTime& now,
+                         const Scenario& scenario) {
+  ErrorShares out{};
+  for (std::size_t i = 0; i < step_input_count; ++i) {
+    at(out, term_of(static_cast<StepInput>(i), spreads[i].origin)) += elasticities[i];
+  }
+  at(out, ErrorTerm::any) = 1;
+  at(out, ErrorTerm::bubble) = bubble_share(scenario);
+  double kernels = 0;
+  for (const double seconds : now.totals.kernel_seconds) kernels += seconds;
+  const double unmeasured = kernels > 0 ? now.totals.unmeasured_seconds / kernels : 0;
+  // Class values are near no measured point either, but have terms of their own.
+  at(out, ErrorTerm::unmeasured) =
+      std::max(0.0, unmeasured - at(out, ErrorTerm::class_compute) -
+                        at(out, ErrorTerm::class_memory) - at(out, ErrorTerm::class_link));
+  return out;
+}
+
+// What measuring the input would take away of the variance: its own, and the terms that are there
+// because nobody measured it on that machine.
 std::vector<Contribution> contributions(const Uncertainty& u,
                                         const InputSpreads& spreads,
                                         const Scenario& scenario,
                                         const ModelError& error) {
   std::vector<Contribution> out;
-  double total = u.log_sd * u.log_sd;
+  const double total = u.log_sd * u.log_sd;
   double of_model = error_variance(error, u.shares);
   for (std::size_t i = 0; i < step_input_count; ++i) {
-    if (u.effects[i] == 0 || spreads[i].log_sd <= 0) continue;
     const auto input = static_cast<StepInput>(i);
     const ErrorTerm term = term_of(input, spreads[i].origin);
     double variance = u.effects[i] * u.effects[i];
-    if (term != ErrorTerm::any) {
+    const double share = u.shares[static_cast<std::size_t>(term)];
+    if (term != ErrorTerm::any && share > 0) {
       // Where inputs share a term each has its part of it.
-      const double share = u.shares[static_cast<std::size_t>(term)];
-      const double whole = std::pow(error.sd[static_cast<std::size_t>(term)] * share, 2);
-      const double part =
-          share > 0 ? whole * std::abs(u.effects[i]) / spreads[i].log_sd / share : 0;
+      const double of_term = error.sd[static_cast<std::size_t>(term)] * share;
+      const double part = of_term * of_term * u.elasticities[i] / share;
       variance += part;
       of_model -= part;
     }
+    if (variance <= 0) continue;
     out.push_back({std::string(step_input_names[i]),
                    std::sqrt(variance),
-                   total > 0 ? variance / total : 0,
+                   variance / total,
                    spreads[i].origin,
                    measuring_command(input, scenario.cluster)});
   }
-  of_model = std::max(of_model, 0.0);
-  if (of_model > 0) {
+  if (of_model > 1e-9 * total) {
     out.push_back({"the model itself",
                    std::sqrt(of_model),
-                   total > 0 ? of_model / total : 0,
+                   of_model / total,
                    InputOrigin::measured,
                    ""});
   }
@@ -125,8 +166,8 @@ void tell_what_is_outside(Uncertainty& u, const InputSpreads& spreads) {
     u.outside += (u.outside.empty() ? "" : ", ") + std::string(what);
   };
   for (std::size_t i = 0; i < step_input_count; ++i) {
-    if (spreads[i].log_sd <= 0 || spreads[i].origin != InputOrigin::class_value) continue;
-    if (std::abs(u.effects[i]) / spreads[i].log_sd > matters) add(step_input_names[i]);
+    if (spreads[i].origin != InputOrigin::class_value) continue;
+    if (u.elasticities[i] > matters) add(step_input_names[i]);
   }
   if (at(u.shares, ErrorTerm::unmeasured) > much_unmeasured && u.inside_calibration) {
     add("shapes far from every measured one");
@@ -139,21 +180,19 @@ Uncertainty uncertainty_of(const Scenario& scenario,
                            const GpuProfile& gpu,
                            Seconds step,
                            const ModelError& error) {
-  const PerturbedStep question(scenario, gpu);
+  PerturbedStep question(scenario, gpu);
   const InputSpreads spreads = input_spreads(gpu, scenario, question.links());
   const StepTime now = question.step();
   Uncertainty out;
+  out.elasticities = elasticities(question, now);
   double variance = 0;
   for (std::size_t i = 0; i < step_input_count; ++i) {
-    const auto input = static_cast<StepInput>(i);
-    if (!question.uses(input) || !worth_asking(input, spreads[i], now)) continue;
-    InputChanges changes{};
-    changes[i] = spreads[i].log_sd;
-    out.effects[i] = std::log(question.step(changes).step / now.step);
+    if (counted_by_term(term_of(static_cast<StepInput>(i), spreads[i].origin))) continue;
+    out.effects[i] = out.elasticities[i] * spreads[i].log_sd;
     variance += out.effects[i] * out.effects[i];
   }
   out.parameter_log_sd = std::sqrt(variance);
-  out.shares = error_shares(spreads, out.effects, now, scenario);
+  out.shares = error_shares(spreads, out.elasticities, now, scenario);
   out.log_sd = std::sqrt(variance + error_variance(error, out.shares));
   out.step = interval_of(step.value, out.log_sd, error.low, error.high);
   out.contributions = contributions(out, spreads, scenario, error);

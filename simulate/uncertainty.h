@@ -1,10 +1,11 @@
 // How sure a prediction is, of what it is least sure, and what to measure to be surer.
 //
-//   log(real / predicted) has the scale s, s^2 = sum over inputs (what the step changes for one
-//   standard deviation of the input)^2 + the model's own error (model/model_error.h)
+//   log(real / predicted) has the scale s, s^2 = sum over measured inputs (what the step changes for one
+//   standard deviation of the input)^2 + sum over the model's error terms (model/model_error.h)
 //
-// An input's effect is found by simulating again with it one standard deviation slower, so that an
-// input which something else hides counts only as far as it would come to light.
+// An input's effect is found by simulating again with it a tenth slower, so that an input which
+// something else hides counts only as far as it would come to light. How far class values
+// and hosts are off is among the terms, which measured runs teach.
 #pragma once
 #include <string>
 #include <vector>
@@ -27,22 +28,23 @@ struct Contribution {
 
 struct Uncertainty {
   Quantiles step;              // seconds
-  double log_sd = 0;           // s
-  double parameter_log_sd = 0;  // the inputs' part of it
+  double log_sd = 0;            // s
+  double parameter_log_sd = 0;  // the measured inputs' part of it
   std::vector<Contribution> contributions;  // largest first
   // Every input that matters was measured, at shapes and sizes near these.
   bool inside_calibration = true;
   std::string outside;  // what was not, for people: "matrix products, link bandwidth"
   // What differences of two predictions are made of.
-  InputChanges effects{};  // change of log(step) for one standard deviation of each input
+  InputChanges effects{};  // change of log(step) for one standard deviation; 0 where a term has it
   ErrorShares shares{};
+  InputChanges elasticities{};  // percent of the step for one percent of each input's time
 };
 
 // The input to measure first: the largest contribution that a command narrows. Null where none
 // contributes.
 const Contribution* weakest_input(const Uncertainty& uncertainty);
 
-// UserError for a link that is not known. `error` as learnt; by default the model has none.
+// UserError for a link that is not known. `error` as learnt; by default the untaught one.
 Uncertainty uncertainty_of(const Scenario& scenario,
                            const GpuProfile& gpu,
                            const Prediction& prediction,

@@ -35,12 +35,29 @@ std::vector<const ValidationPoint*> pointers(const std::vector<ValidationPoint>&
   return every;
 }
 
+void count_intervals(const std::vector<const ValidationPoint*>& points, ErrorSummary& s) {
+  std::vector<double> widths;
+  std::size_t covered = 0;
+  for (const ValidationPoint* p : points) {
+    if (!p->undoubted || p->interval.p50 <= 0) continue;
+    widths.push_back((p->interval.p95 - p->interval.p5) / p->interval.p50);
+    covered += p->covered() ? 1 : 0;
+  }
+  s.intervals = widths.size();
+  if (widths.empty()) return;
+  std::ranges::sort(widths);
+  s.coverage90 = static_cast<double>(covered) / static_cast<double>(s.intervals);
+  s.median_width = widths[widths.size() / 2];
+}
+
 }  // namespace
 
 ErrorSummary summarise(const std::vector<const ValidationPoint*>& points) {
   std::vector<double> errors;
   for (const ValidationPoint* p : points) errors.push_back(p->error());
-  return summary_of(errors);
+  ErrorSummary s = summary_of(errors);
+  count_intervals(points, s);
+  return s;
 }
 
 ErrorSummary summarise_memory(const std::vector<const ValidationPoint*>& points) {

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "model/quantiles.h"
+
 namespace stepsight {
 
 struct ValidationPoint {
@@ -15,10 +17,15 @@ struct ValidationPoint {
   // Bytes that the framework gave out at most; 0: the row does not say.
   double measured_peak = 0;
   double predicted_peak = 0;
+  Quantiles interval{};    // of the step, in seconds; p50 = 0: none was asked for
+  bool undoubted = false;  // the row is complete and carries no flag
 
   [[nodiscard]] double error() const { return predicted_s / measured_s - 1; }
   // Precondition: measured_peak > 0.
   [[nodiscard]] double memory_error() const { return predicted_peak / measured_peak - 1; }
+  [[nodiscard]] bool covered() const {
+    return interval.p5 <= measured_s && measured_s <= interval.p95;
+  }
 };
 
 struct ErrorSummary {
@@ -28,6 +35,11 @@ struct ErrorSummary {
   double p90_ape = 0;
   double worst_ape = 0;
   double bias = 0;        // mean of error
+  // Of the undoubted points with an interval: how many there are, the share whose 90 % interval holds
+  // what was measured, and the middle of (p95 - p5) / p50.
+  std::size_t intervals = 0;
+  double coverage90 = 0;
+  double median_width = 0;
 };
 
 ErrorSummary summarise(const std::vector<const ValidationPoint*>& points);

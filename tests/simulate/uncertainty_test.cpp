@@ -89,8 +89,11 @@ TEST_CASE("The host is the weakest input where it sets the pace, and counts for 
   CHECK(share_of_host(2000) > 0.9);
 }
 
-TEST_CASE("Without the model's error the interval is that of the parameters alone") {
-  const Uncertainty u = uncertainty(toy_scenario(2), toy_gpu());
+TEST_CASE("Without the model's error the interval is that of the measured inputs alone") {
+  ModelError none;
+  none.sd = {};
+  const Uncertainty u = uncertainty(toy_scenario(2), toy_gpu(), none);
+  CHECK(u.parameter_log_sd > 0);
   CHECK(u.log_sd == Approx(u.parameter_log_sd));
   const Uncertainty more = uncertainty(toy_scenario(2), toy_gpu(), some_error());
   CHECK(more.parameter_log_sd == Approx(u.parameter_log_sd));

@@ -1,0 +1,129 @@
+#include "cli/predicted_runs.h"
+
+#include <cmath>
+#include <map>
+#include <memory>
+#include <variant>
+
+#include "cli/profiles.h"
+#include "model/errors.h"
+#include "model/io/link_file.h"
+#include "model/io/run_scenario.h"
+#include "simulate/predict.h"
+
+namespace stepsight {
+
+namespace {
+
+// Links by name, each looked up once.
+class Links {
+ public:
+  std::shared_ptr<const LinkFacts> get(const std::string& name) {
+    auto& kept = links_[name];
+    if (!kept) kept = find_link(name, "");
+    return kept;
+  }
+
+ private:
+  std::map<std::string, std::shared_ptr<const LinkFacts>> links_;
+};
+
+// All that a row says but its number of GPUs and of machines.
+std::string same_work(const MeasuredRun& run, const Scenario& s) {
+  const Training& t = s.training;
+  std::string out = error_group(run.source, run.std_gpu) + "|" + run.source_table + "|" + run.model;
+  for (const std::int64_t n : {t.batch, t.accumulation, t.seq, s.parallel.tensor, s.parallel.pipeline,
+                               s.parallel.context, s.parallel.expert}) {
+    out += "|" + std::to_string(n);
+  }
+  return out + "|" + run.precision + "|" + run.std_recompute + "|" + run.std_compile + "|" +
+         run.attention;
+}
+
+class Predictor {
+ public:
+  explicit Predictor(const ModelError& error) : error_(error) {}
+
+  void add(const MeasuredRun& run) {
+    Validation& v = out.validation;
+    ++v.rows;
+    const auto answer = scenario_of(run);
+    if (const auto* refusal = std::get_if<Refusal>(&answer)) {
+      ++v.refused[refusal->reason];
+      return;
+    }
+    Scenario scenario = std::get<Scenario>(answer);
+    const GpuProfile* gpu = profiles_.find(scenario.cluster.gpu);
+    if (gpu == nullptr) {
+      ++v.refused["no profile of " + scenario.cluster.gpu];
+      return;
+    }
+    try {
+      if (scenario.cluster.gpus > 1) scenario.cluster.facts = links_.get(scenario.cluster.link);
+      add(run, scenario, *gpu);
+    } catch (const UserError&) {
+      ++v.refused["link " + scenario.cluster.link + " not measured for this group"];
+    }
+  }
+
+  PredictedRuns out;
+
+ private:
+  void add(const MeasuredRun& run, const Scenario& scenario, const GpuProfile& gpu) {
+    const Prediction p = predict(scenario, gpu);
+    Uncertainty u = uncertainty_of(scenario, gpu, p, error_);
+    out.validation.points.push_back({run.id,
+                                     {{"source", run.source},
+                                      {"gpu", run.std_gpu},
+                                      {"model", run.model},
+                                      {"table", run.source_table}},
+                                     run.step_time_s,
+                                     p.step.value,
+                                     p.host_bound,
+                                     run.peak_memory.value_or(0),
+                                     p.memory.peak,
+                                     u.step,
+                                     run.is_complete() && run.flag.empty()});
+    out.samples.push_back({error_group(run.source, run.std_gpu),
+                           same_work(run, scenario),
+                           scenario.cluster.gpus,
+                           std::log(run.step_time_s / p.step.value),
+                           std::move(u)});
+  }
+
+  const ModelError& error_;
+  Profiles profiles_;
+  Links links_;
+};
+
+}  // namespace
+
+PredictedRuns predict_runs(const std::vector<MeasuredRun>& runs,
+                           const std::string& only,
+                           const ModelError& error) {
+  Predictor predictor(error);
+  for (const MeasuredRun& run : runs) {
+    if (only.empty() || run.id.starts_with(only)) predictor.add(run);
+  }
+  return std::move(predictor.out);
+}
+
+std::vector<ErrorSample> teaching_samples(const PredictedRuns& runs) {
+  std::vector<ErrorSample> out;
+  for (std::size_t i = 0; i < runs.samples.size(); ++i) {
+    if (runs.validation.points[i].undoubted) out.push_back(runs.samples[i]);
+  }
+  return out;
+}
+
+void hold_out_groups(PredictedRuns& runs) {
+  const std::vector<LogInterval> intervals = held_out_intervals(teaching_samples(runs));
+  std::size_t next = 0;
+  for (ValidationPoint& p : runs.validation.points) {
+    if (!p.undoubted) continue;
+    const LogInterval& i = intervals[next++];
+    p.interval = {p.predicted_s * std::exp(i.low), p.predicted_s, p.predicted_s * std::exp(i.high)};
+  }
+}
+
+}  // namespace stepsight
