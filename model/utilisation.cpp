@@ -49,18 +49,20 @@ void find_dips(const std::vector<double>& busy, double median, UtilisationVerdic
   if (distances.size() >= 2) out.dip_every = median_of(distances);
 }
 
-std::optional<std::int64_t> slow_clock(const UtilisationSamples& samples) {
+void find_slow_clock(const UtilisationSamples& samples, UtilisationVerdict& out) {
   std::vector<double> clocks;
   for (const auto& [gpu, s] : samples.gpus) {
     if (s.clock_count > 0) clocks.push_back(s.clock_sum / static_cast<double>(s.clock_count));
   }
-  if (clocks.size() < 2 || clocks.size() != samples.gpus.size()) return std::nullopt;
+  if (clocks.size() < 2 || clocks.size() != samples.gpus.size()) return;
   // Of two cards the faster one is what the other should be.
   const double usual = clocks.size() == 2 ? std::max(clocks[0], clocks[1]) : median_of(clocks);
   for (const auto& [gpu, s] : samples.gpus) {
-    if (s.clock_sum / static_cast<double>(s.clock_count) < 0.9 * usual) return gpu;
+    const double factor = s.clock_sum / static_cast<double>(s.clock_count) / usual;
+    if (factor >= 0.9 || factor >= out.slow_clock_factor) continue;
+    out.slow_clock = gpu;
+    out.slow_clock_factor = factor;
   }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -77,7 +79,7 @@ std::optional<UtilisationVerdict> judge_utilisation(const UtilisationSamples& sa
   const std::vector<double> busy = together(samples);
   const double median = median_of(busy);
   find_dips(busy, median, out);
-  out.slow_clock = slow_clock(samples);
+  find_slow_clock(samples, out);
   double mean = 0;
   for (const auto& [gpu, m] : out.mean) mean += m / static_cast<double>(out.mean.size());
   const double least = out.mean.at(out.idlest);

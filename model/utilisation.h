@@ -37,7 +37,8 @@ struct UtilisationVerdict {
   std::int64_t idlest = 0;
   double dip_share = 0;                      // of the samples in which all are below a third of their usual
   std::optional<double> dip_every;           // samples between dips, from three dips on
-  std::optional<std::int64_t> slow_clock;    // a card whose clock is over 10 % below the others' median
+  std::optional<std::int64_t> slow_clock;    // the slowest card, where its clock is over 10 % below the usual
+  double slow_clock_factor = 1;              // its clock over the others'
 };
 
 // One low: means 30 points apart and the lower under 60 %. Dips: at least 5 % of the samples lie below
