@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/wrap.h"
 #include "model/errors.h"
+#include "model/io/model_error_file.h"
 #include "model/io/scenario_keys.h"
 #include "reports/diagnose_report.h"
 
@@ -26,7 +27,7 @@ void diagnose_command(const DiagnoseFlags& flags, int& exit_code) {
     if (!flags.given.empty() || flags.tn || !flags.logn.empty()) {
       throw UserError("diagnose takes a table of runs or flags about one run, not both");
     }
-    const DiagnosedTable table = diagnose_runs(flags.runs, flags.only, {});
+    const DiagnosedTable table = diagnose_runs(flags.runs, flags.only, read_model_error());
     well = !table.runs.empty() && std::ranges::all_of(table.runs, is_well);
     write_output(flags.output, flags.json ? diagnoses_json(table) : diagnoses_text(table));
   } else {
@@ -34,7 +35,7 @@ void diagnose_command(const DiagnoseFlags& flags, int& exit_code) {
     DiagnosedRun run = diagnose_question(flags, profiles);
     const DiagnoseQuestion& q = run.question;
     const GpuProfile* gpu = q.scenario ? &profiles.get(q.scenario->cluster.gpu) : nullptr;
-    run.diagnosis = diagnose(q, gpu);
+    run.diagnosis = diagnose(q, gpu, read_model_error());
     well = is_well(run);
     write_output(flags.output, flags.json ? diagnosis_json(run) : diagnosis_text(run));
   }

@@ -9,6 +9,7 @@
 #include "simulate/diagnose.h"
 
 #include "model/io/link_file.h"
+#include "model/io/model_error_file.h"
 #include "model/io/model_file.h"
 #include "model/io/profile_file.h"
 #include "tests/catch2.h"
@@ -274,7 +275,7 @@ TEST_CASE("people's own runs get the verdict that their cause calls for") {
     const DiagnoseQuestion q = row.question();
     std::optional<GpuProfile> gpu;
     if (q.scenario) gpu = read_profile(q.scenario->cluster.gpu);
-    const Diagnosis d = diagnose(q, gpu ? &*gpu : nullptr);
+    const Diagnosis d = diagnose(q, gpu ? &*gpu : nullptr, read_model_error());
     CAPTURE(d.headline, d.speedup, d.gap);
     const Quantiles e = d.expected.value_or(Quantiles{});
     CAPTURE(q.one.value_or(0), q.n, e.p5, e.p50, e.p95, d.implied_GBps.value_or(0));
@@ -296,7 +297,7 @@ TEST_CASE("a diagnosis that is not healthy says what to do first") {
     const DiagnoseQuestion q = row.question();
     std::optional<GpuProfile> gpu;
     if (q.scenario) gpu = read_profile(q.scenario->cluster.gpu);
-    const Diagnosis d = diagnose(q, gpu ? &*gpu : nullptr);
+    const Diagnosis d = diagnose(q, gpu ? &*gpu : nullptr, read_model_error());
     CAPTURE(row.where, row.asked);
     CHECK(d.to_do.size() <= 3);
     if (d.verdict != Verdict::healthy) CHECK_FALSE(d.to_do.empty());
