@@ -21,8 +21,9 @@ Quantiles by_class(double seconds) {
 }
 
 // What a figure of a person's own is off by: timers and samples, not models.
-Quantiles as_measured(double seconds) {
-  return {0.93 * seconds, seconds, 1.07 * seconds};
+Quantiles measured_factor(const Quantiles& step, double factor) {
+  constexpr double off = 0.07;
+  return {(1 - off) * factor * step.p5, factor * step.p50, (1 + off) * factor * step.p95};
 }
 
 double distance(const Hypothesis& h, double measured) {
@@ -160,7 +161,7 @@ void add_ranks(Collector& out, const DiagnoseQuestion& question, const Expectati
   const double factor = e.rank_spread ? *e.rank_spread : 1 / e.utilisation->slow_clock_factor;
   out.add(Cause::rank, "one card is slower, and all wait for it",
           "`nvidia-smi -q -d PERFORMANCE,CLOCK,TEMPERATURE` on every card: thermal or power slow-down?",
-          scaled(s, factor), true);
+          measured_factor(s, factor), true);
 }
 
 void add_stalls(Collector& out, const DiagnoseQuestion& question, const Expectation& expected) {
@@ -254,7 +255,8 @@ std::vector<Hypothesis> hypotheses(const DiagnoseQuestion& question, const Expec
     const double computed = expected.step().p50 - expected.prediction().exposed_s;
     out.add(Cause::link, "communication, as measured",
             "compare the link with nccl-tests: `stepsight show link NAME --against all_reduce.log`",
-            as_measured(computed + *question.evidence.communication), true);
+            measured_factor(expected.step(), (computed + *question.evidence.communication) / expected.step().p50),
+            true);
   }
   return out.take();
 }

@@ -70,7 +70,8 @@ says 'no P2P: through host memory' --t1 0.75 --tn 1.33 --nccl-log nccl.log --gpu
   --model gpt2-355m --batch 8 --gpu rtx-3090 --link pcie4-x16-p2p --precision fp16
 
 says '[0-9]+ healthy, [0-9]+ explained' "$source_dir/tests/validation/own_two_gpus_runs.csv"
-"$program" diagnose --t1 1 --tn 1.05 --gpus 2 -o report.txt && grep -q healthy report.txt || fail '-o'
+"$program" diagnose --t1 1 --tn 1.05 --gpus 2 -o report.txt
+grep -q healthy report.txt || fail '-o'
 
 # The answer comes within a second.
 start=$(date +%s%N)

@@ -24,7 +24,10 @@ echo "1/9 Test #1: fine ....   Passed  0.00 sec"
 [ -z "\$attributes" ] || printf '<?xml version="1.0"?>\n<testsuite name="x"\n\t%s\n\ttime="1">\n' "\$attributes" >"\$6"
 exit \$status
 EOF
+printf '#!/bin/sh\n[ -e "%s/clang" ]\n' "$work" >"$work/bin/clang++"
 chmod +x "$work"/bin/*
+mkdir -p "$work/tree/tests/fuzz"
+printf '[ ! -e "%s/finding" ]\n' "$work" >"$work/tree/tests/fuzz/run.sh"
 export PATH=$work/bin:$PATH
 
 # expect NAME EXIT-CODE LAST-LINE ATTRIBUTES CTEST-STATUS [check's arguments]
@@ -38,7 +41,12 @@ expect() {
 }
 
 all='tests="9" failures="0" disabled="0" skipped="0"'
-expect "two good runs" 0 "18 passed, 0 failed" "$all" 0
+expect "two good runs" 0 "18 passed, 0 failed, 1 skipped" "$all" 0
+touch "$work/clang"
+expect "readers fuzzed, too" 0 "19 passed, 0 failed" "$all" 0
+touch "$work/finding"
+expect "a finding" 1 "18 passed, 1 failed" "$all" 0
+rm "$work/clang"
 expect "quick" 0 "9 passed, 0 failed" "$all" 0 --quick
 grep -q ' Passed ' "$work/out" && fail "passed tests are listed one by one"
 expect "failures" 1 "5 passed, 3 failed, 1 skipped" \
@@ -48,5 +56,5 @@ expect "no results" 1 "0 passed, 1 failed" '' 1 --quick
 expect "a test that could not start" 1 "8 passed, 1 failed, 1 skipped" \
   'tests="9" failures="0" disabled="0" skipped="1"' 8 --quick
 touch "$work/broken"
-expect "a failed build" 1 "0 passed, 2 failed" "$all" 0
+expect "a failed build" 1 "0 passed, 2 failed, 1 skipped" "$all" 0
 echo "check: good"

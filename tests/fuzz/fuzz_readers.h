@@ -1,0 +1,20 @@
+// The readers of people's files, each as a function of bytes, with seeds to start from.
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stepsight {
+
+struct FuzzReader {
+  std::string_view name;
+  // Reads; throws UserError for what a person can mend, and aborts where something impossible was let
+  // through.
+  void (*read)(std::string_view text);
+  std::vector<std::string> (*seeds)();
+};
+
+std::span<const FuzzReader> fuzz_readers();
+
+}  // namespace stepsight
