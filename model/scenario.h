@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "model/dtype.h"
+#include "model/irregular.h"
 #include "model/model_shape.h"
 
 namespace stepsight {
@@ -150,6 +151,7 @@ struct Scenario {
   Training training;
   Cluster cluster;
   Parallel parallel;
+  Irregular irregular;
 };
 
 }  // namespace stepsight

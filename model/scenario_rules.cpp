@@ -57,6 +57,28 @@ void check_training(Violations& found, const Scenario& s) {
   }
 }
 
+void check_irregular(Violations& found, const Irregular& i) {
+  if (i.loader_workers > 0 && i.worker_samples_per_s <= 0) {
+    found.push_back({"loader",
+                     "loader_workers",
+                     "loader_workers needs worker_samples_per_s: samples that one worker prepares in a second",
+                     {"worker_samples_per_s"}});
+  }
+  if (i.worker_samples_per_s > 0 && i.loader_workers == 0) {
+    found.push_back({"loader",
+                     "worker_samples_per_s",
+                     "worker_samples_per_s needs loader_workers: how many workers each GPU has",
+                     {"loader_workers"}});
+  }
+  if ((i.stall_s > 0) != (i.stall_steps > 0)) {
+    found.push_back({"stalls",
+                     i.stall_s > 0 ? "stall_s" : "stall_steps",
+                     "stall_s and stall_steps go together: how long a pause is, and how many steps "
+                     "lie between two",
+                     {"stall_s", "stall_steps"}});
+  }
+}
+
 // Tensor parallelism as Megatron-LM has it: every rank holds whole heads. Fewer key-value heads than
 // ranks are held by several.
 void check_tensor(Violations& found, const Scenario& s) {
@@ -268,6 +290,7 @@ std::vector<RuleViolation> violations(const Scenario& scenario) {
   Violations found;
   check_model(found, scenario.model);
   check_training(found, scenario);
+  check_irregular(found, scenario.irregular);
   check_splits(found, scenario);
   check_global_batch(found, scenario);
   check_cluster(found, scenario);

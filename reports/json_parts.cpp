@@ -15,6 +15,9 @@ void add_parts(nlohmann::ordered_json& out, const Prediction& prediction, bool s
                           {"exposed_communication", a.exposed},
                           {"slow_down", a.slow_down}};
   if (staged) out["attribution_s"]["bubble"] = a.bubble;
+  if (a.slowest > 0) out["attribution_s"]["slowest_rank"] = a.slowest;
+  if (a.loading > 0) out["attribution_s"]["data_loading"] = a.loading;
+  if (a.stalls > 0) out["attribution_s"]["stalls"] = a.stalls;
 }
 
 }  // namespace stepsight

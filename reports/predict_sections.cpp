@@ -30,6 +30,13 @@ void add_communication(std::vector<Part>& parts, const Attribution& a, const Par
   parts.emplace_back("waiting for communication", a.exposed);
 }
 
+// What ranks that are unequal, data that comes late and pauses add.
+void add_irregular(std::vector<Part>& parts, const Attribution& a) {
+  if (a.slowest > 0) parts.emplace_back("waiting for the slowest rank", a.slowest);
+  if (a.loading > 0) parts.emplace_back("waiting for data", a.loading);
+  if (a.stalls > 0) parts.emplace_back("pauses between steps", a.stalls);
+}
+
 std::string total_name(const StudyPoint& p) {
   const std::int64_t gpus = p.scenario.cluster.gpus;
   return gpus > 1 ? fmt::format("= step on {} GPUs", gpus) : "= step";
@@ -51,6 +58,7 @@ std::string weak_waterfall(const StudyPoint& p) {
                                   : "one GPU alone, for its own batch",
                            r.attribution.alone}};
   add_communication(parts, r.attribution, p.scenario.parallel);
+  add_irregular(parts, r.attribution);
   return out + parts_text(parts, total_name(p), r.step.value);
 }
 
@@ -63,6 +71,7 @@ std::string strong_waterfall(const StudyPoint& p) {
   std::vector<Part> parts{{fmt::format("ideal: 1/{} of one GPU's step", gpus), ideal},
                           {"smaller kernels, undivided optimizer", r.attribution.alone - ideal}};
   add_communication(parts, r.attribution, p.scenario.parallel);
+  add_irregular(parts, r.attribution);
   return wrap(fmt::format("Why {} GPUs take the step {} as fast and not {} times (strong scaling)",
                           gpus,
                           times(p.strong->scaling.speedup),

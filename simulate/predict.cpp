@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 
+#include "simulate/irregular_step.h"
 #include "simulate/pipeline_step.h"
 #include "simulate/step_time.h"
 #include "simulate/timeline.h"
@@ -120,10 +121,11 @@ StepTime step_time(const StepParts& parts) {
   if (parts.scenario.parallel.pipeline > 1) {
     TimedStep timed = time_step(parts);
     const Seconds step = run_stages(build_stages(parts, timed), step_machine(parts.gpu)).step;
-    return {step, std::move(timed)};
+    return {with_waits(parts.scenario, step), std::move(timed)};
   }
   StepProgram step = build_step(parts);
-  return {Seconds{step_seconds(step)}, std::move(step)};
+  const Seconds simulated{step_seconds(step)};
+  return {with_waits(parts.scenario, simulated), std::move(step)};
 }
 
 Seconds predict_step(const Scenario& scenario, const GpuProfile& gpu) {
@@ -131,6 +133,23 @@ Seconds predict_step(const Scenario& scenario, const GpuProfile& gpu) {
 }
 
 namespace {
+
+// A step of equal ranks that never wait for data, and what the rest adds to it.
+void disturb(const Scenario& scenario, Seconds among_unequal, Prediction& out) {
+  const Seconds regular = out.step;
+  const Seconds slowed = std::max(regular, among_unequal);
+  const Seconds fed = std::max(slowed, loading_time(scenario));
+  out.attribution.slowest = (slowed - regular).value;
+  out.attribution.loading = (fed - slowed).value;
+  out.attribution.stalls = stall_time(scenario).value;
+  out.step = with_waits(scenario, slowed);
+  const double longer = out.step.value / regular.value;
+  out.samples_per_s /= longer;
+  out.tokens_per_s /= longer;
+  out.mfu /= longer;
+  out.communication_share /= longer;
+  out.host_bound = out.host_s > 0.98 * out.step.value;
+}
 
 // One cause after the other, as attribute() does; what is left of a step without messages is the
 // stage that computes longest, and the wait for the others.
@@ -153,9 +172,7 @@ void read_stages(const StepParts& parts, const TimedStep& timed, Prediction& out
   out.exposed_s = out.attribution.exposed;
 }
 
-}  // namespace
-
-Prediction predict(const Scenario& scenario, const GpuProfile& gpu) {
+Prediction predict_regular(const Scenario& scenario, const GpuProfile& gpu) {
   const Question question(scenario, gpu);
   Prediction out;
   if (question.staged()) {
@@ -183,6 +200,21 @@ Prediction predict(const Scenario& scenario, const GpuProfile& gpu) {
       gpu.vendor_TFLOPS[static_cast<std::size_t>(scenario.training.precision.compute)] * 1e12;
   out.mfu = peak > 0 ? micro_steps * work.model_flops.value / stages / out.step.value / peak : 0;
   out.memory = memory_of(work, scenario, gpu, question.synchronises());
+  return out;
+}
+
+}  // namespace
+
+Prediction predict(const Scenario& scenario, const GpuProfile& gpu) {
+  if (!scenario.irregular.any()) return predict_regular(scenario, gpu);
+  Scenario regular = scenario;
+  regular.irregular = {};
+  Prediction out = predict_regular(regular, gpu);
+  Scenario unequal = regular;
+  unequal.irregular.slow_factor = scenario.irregular.slow_factor;
+  unequal.irregular.batch_imbalance = scenario.irregular.batch_imbalance;
+  unequal.irregular.jitter = scenario.irregular.jitter;
+  disturb(scenario, predict_step(unequal, gpu), out);
   return out;
 }
 

@@ -22,6 +22,9 @@ struct Attribution {
   double slow_down = 0;      // compute slowed by communication beside it
   double exposed = 0;        // waiting for communication
   double bubble = 0;         // with stages: waiting for the others, messages taking no time
+  double slowest = 0;        // waiting for the slowest rank
+  double loading = 0;        // waiting for data
+  double stalls = 0;         // a step's share of the pauses between steps
 };
 
 struct Prediction {

@@ -7,6 +7,7 @@
 #include "model/cost.h"
 #include "model/host_issue.h"
 #include "model/power.h"
+#include "simulate/irregular_step.h"
 
 namespace stepsight {
 
@@ -74,6 +75,9 @@ class Pricer {
   void price_optimizer();
   void book_energy(const Work& work, double repeats);
   void lower_clock();
+  void wait_for_slowest();
+  template <typename Change>
+  void each_kernel(const Change& change);
 
   const StepWork& work_;
   const StepCosts& costs_;
@@ -152,31 +156,44 @@ void Pricer::book_energy(const Work& work, double repeats) {
   }
 }
 
-// A step that would draw more than the card's limit runs at a lower clock; what instructions bound
-// slows with it, what memory bounds does not.
-void Pricer::lower_clock() {
-  energy_.least_s = out_.host_seconds;
-  out_.clock = clock_under_limit(energy_, gpu_);
-  if (out_.clock >= 1) return;
-  const auto slow = [&](std::span<Timed> list, double times) {
-    for (Timed& t : list) {
-      if (!t.clocked) continue;
-      const auto longer = static_cast<Picoseconds>(static_cast<double>(t.kernel) / out_.clock);
-      out_.kernel_seconds[static_cast<std::size_t>(out_.labels[t.label].kind)] +=
-          times * to_seconds(longer - t.kernel).value;
-      t.kernel = longer;
-    }
-  };
+// Calls change(kernel, times) for every kernel of the passes and the optimizer; it runs `times` a step.
+template <typename Change>
+void Pricer::each_kernel(const Change& change) {
   const auto kept = static_cast<double>(work_.kept_blocks);
   const auto blocks = static_cast<double>(work_.blocks) - kept;
   for (const auto& [stage, copies] : {std::pair{&out_.embedding, 1.0},
                                       {&out_.block, blocks},
                                       {&out_.kept_block, kept},
                                       {&out_.head, 1.0}}) {
-    slow(stage->forward, copies * micro_steps_);
-    slow(stage->backward, copies * micro_steps_);
+    for (Timed& t : stage->forward) change(t, copies * micro_steps_);
+    for (Timed& t : stage->backward) change(t, copies * micro_steps_);
   }
-  slow({&out_.optimizer, 1}, 1);
+  change(out_.optimizer, 1);
+}
+
+// A step that would draw more than the card's limit runs at a lower clock; what instructions bound
+// slows with it, what memory bounds does not.
+void Pricer::lower_clock() {
+  energy_.least_s = out_.host_seconds;
+  out_.clock = clock_under_limit(energy_, gpu_);
+  if (out_.clock >= 1) return;
+  each_kernel([&](Timed& t, double times) {
+    if (!t.clocked) return;
+    const auto longer = static_cast<Picoseconds>(static_cast<double>(t.kernel) / out_.clock);
+    out_.kernel_seconds[static_cast<std::size_t>(out_.labels[t.label].kind)] +=
+        times * to_seconds(longer - t.kernel).value;
+    t.kernel = longer;
+  });
+}
+
+// The step is the slowest rank's: what the others wait for is its kernels. Kernel times that were
+// booked stay those of an undisturbed rank.
+void Pricer::wait_for_slowest() {
+  if (!scenario_.irregular.unequal_ranks()) return;
+  const double slowest = slowest_of(scenario_.irregular, scenario_.cluster.gpus);
+  each_kernel([&](Timed& t, double) {
+    t.kernel = static_cast<Picoseconds>(static_cast<double>(t.kernel) * slowest);
+  });
 }
 
 void Pricer::exchanges(std::span<const Exchange> list,
@@ -423,6 +440,7 @@ TimedStep Pricer::price() {
                 out_.label("step", Phase::forward, WorkKind::memory)};
   out_.host_seconds += gpu_.host.step_us * 1e-6;
   lower_clock();
+  wait_for_slowest();
   return std::move(out_);
 }
 

@@ -12,7 +12,8 @@
 namespace stepsight {
 namespace {
 
-constexpr std::array<std::string_view, 4> sections{"model", "training", "cluster", "parallel"};
+constexpr std::array<std::string_view, 7> sections{"model",    "training", "cluster", "parallel",
+                                                   "ranks",    "loader",   "stalls"};
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> rivals{
     {{"batch", "global_batch"}, {"name", "config"}}};
 

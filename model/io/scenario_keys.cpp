@@ -68,11 +68,14 @@ template <auto Field>
 constexpr auto cluster = &assign<&Scenario::cluster, Field>;
 template <auto Field>
 constexpr auto parallel = &assign<&Scenario::parallel, Field>;
+template <auto Field>
+constexpr auto irregular = &assign<&Scenario::irregular, Field>;
 
 using M = ModelShape;
 using T = Training;
 using C = Cluster;
 using P = Parallel;
+using I = Irregular;
 constexpr KeyKind integer = KeyKind::integer;
 constexpr KeyKind number = KeyKind::number;
 constexpr KeyKind boolean = KeyKind::boolean;
@@ -81,7 +84,7 @@ constexpr KeyKind text = KeyKind::text;
 
 // The bounds are sanity, ten to a thousand times what exists; what a combination allows is said by
 // model/scenario_rules.h.
-constexpr std::array<ScenarioKey, 79> keys{{
+constexpr std::array<ScenarioKey, 87> keys{{
     // clang-format off
     {"model", "name", text, 0, 0, {}, nullptr, "-",
      "a built-in model (`stepsight show models`) or the path of a model file"},
@@ -244,6 +247,25 @@ constexpr std::array<ScenarioKey, 79> keys{{
      "what lies in host memory"},
     {"parallel", "order", text, 0, 0, {}, parallel<&P::order>, "tp-cp-dp-pp",
      "which splits' ranks are neighbours, innermost first"},
+
+    {"ranks", "slow_factor", number, 1, 1000, {}, irregular<&I::slow_factor>, "1",
+     "compute time of the slowest rank over the others' (a hot, throttled or older card)"},
+    {"ranks", "batch_imbalance", number, 1, 1000, {}, irregular<&I::batch_imbalance>, "1",
+     "work of the rank that got most (longer sequences, a larger batch) over the mean rank's"},
+    {"ranks", "jitter", number, 0, 0.5, {}, irregular<&I::jitter>, "0",
+     "standard deviation of a rank's compute time from step to step, as a share of it"},
+
+    {"loader", "loader_workers", integer, 0, 1e5, {}, irregular<&I::loader_workers>,
+     "0: never waited for", "data-loading processes of each GPU"},
+    {"loader", "worker_samples_per_s", number, 0, 1e9, {}, irregular<&I::worker_samples_per_s>,
+     "needed with `loader_workers`", "samples that one of them prepares in a second"},
+    {"loader", "node_samples_per_s", number, 0, 1e12, {}, irregular<&I::node_samples_per_s>,
+     "0: no limit", "the most that one machine (disk, CPU, network) delivers to all its GPUs"},
+
+    {"stalls", "stall_s", number, 0, 1e7, {}, irregular<&I::stall_s>, "0",
+     "seconds that all ranks stand still at a time (evaluation, samples, logging)"},
+    {"stalls", "stall_steps", integer, 0, 1e9, {}, irregular<&I::stall_steps>,
+     "needed with `stall_s`", "steps between two such pauses"},
     // clang-format on
 }};
 

@@ -1,0 +1,24 @@
+// How long a step takes when ranks are unequal, data comes late and training pauses.
+#pragma once
+#include "model/scenario.h"
+#include "model/units.h"
+
+namespace stepsight {
+
+// Expected compute time of the slowest of `ranks` over that of an undisturbed one: all wait for it.
+// One rank is slow_factor x batch_imbalance as long as the others; each varies from step to step,
+// normally distributed about its own mean, independently. 1 for one rank. E[max] = a + integral from a
+// of 1 - F(x), where F is the product of the ranks' distributions.
+double slowest_of(const Irregular& irregular, std::int64_t ranks);
+
+// Seconds that the loader needs for one GPU's samples of a step; 0 without a limit. Workers in
+// parallel, at most the GPU's share of what its machine delivers.
+Seconds loading_time(const Scenario& scenario);
+
+// Seconds of pauses that fall on one step in the mean.
+Seconds stall_time(const Scenario& scenario);
+
+// A simulated step, in training: as long as its data needs at least, and with its share of pauses.
+Seconds with_waits(const Scenario& scenario, Seconds step);
+
+}  // namespace stepsight
