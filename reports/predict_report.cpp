@@ -201,6 +201,7 @@ std::size_t focus_of(const PredictReport& report) {
 }
 
 std::string_view bound_by(const Prediction& prediction) {
+  if (prediction.attribution.loading > 0) return "loader";
   if (prediction.host_bound) return "host";
   return prediction.exposed_s > 0.15 * prediction.step.value ? "link" : "gpu";
 }

@@ -21,7 +21,7 @@ struct PredictReport {
 // The point that the text explains: of the largest GPU counts the last one.
 std::size_t focus_of(const PredictReport& report);
 
-// "host", "link" or "gpu": what a faster one of would shorten the step most.
+// "loader", "host", "link" or "gpu": what a faster one of would shorten the step most.
 std::string_view bound_by(const Prediction& prediction);
 
 // "amp-bf16", as scenarios write it.

@@ -121,6 +121,12 @@ std::string other_scaling(const StudyPoint& p) {
 
 std::string pace(const Prediction& r) {
   const std::string_view bound = bound_by(r);
+  if (bound == "loader") {
+    return fmt::format(
+        "Data sets the pace: the GPU waits for it {} of the step. More or faster workers, a "
+        "faster disk or data prepared beforehand help; a faster GPU or link does not.",
+        format_percent(r.attribution.loading / r.step.value, 0));
+  }
   if (bound == "host") {
     return fmt::format(
         "The host sets the pace: issuing a step's kernels takes it {}, the GPU needs {} "

@@ -259,7 +259,7 @@ constexpr std::array<ScenarioKey, 87> keys{{
      "0: never waited for", "data-loading processes of each GPU"},
     {"loader", "worker_samples_per_s", number, 0, 1e9, {}, irregular<&I::worker_samples_per_s>,
      "needed with `loader_workers`", "samples that one of them prepares in a second"},
-    {"loader", "node_samples_per_s", number, 0, 1e12, {}, irregular<&I::node_samples_per_s>,
+    {"loader", "node_samples_per_s", number, 0, 1e9, {}, irregular<&I::node_samples_per_s>,
      "0: no limit", "the most that one machine (disk, CPU, network) delivers to all its GPUs"},
 
     {"stalls", "stall_s", number, 0, 1e7, {}, irregular<&I::stall_s>, "0",
