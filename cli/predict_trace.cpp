@@ -95,6 +95,9 @@ ScenarioFile read_keys(const TraceQuestion& question) {
     if (p.shard_group > 0 || p.tensor * p.context * p.expert * p.pipeline > 1) {
       throw UserError("a traced step is whole: no tensor, context, expert, pipeline or shard_group");
     }
+    if (s.irregular.any() || !s.irregular.slowest_gpu.empty()) {
+      throw UserError("a traced step is regular: no keys of [ranks], [loader] or [stalls]");
+    }
     s.model = {};
     s.model.name = question.trace;
   }

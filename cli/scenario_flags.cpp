@@ -7,6 +7,7 @@
 #include "cli/wrap.h"
 #include "model/errors.h"
 #include "model/io/scenario_keys.h"
+#include "simulate/irregular_step.h"
 #include "simulate/link.h"
 
 namespace stepsight {
@@ -57,6 +58,21 @@ void choose_link(ScenarioFlags& flags, Profiles& profiles, std::vector<std::stri
   notes.push_back("No --link was given: took " + links.front() + ", the only one in the profile.");
 }
 
+namespace {
+
+// Another kind of card among the GPUs becomes how much longer it computes.
+void settle_cards(ScenarioFile& file) {
+  Profiles profiles;
+  for (Scenario& point : file.points) {
+    const std::string& other = point.irregular.slowest_gpu;
+    if (other.empty()) continue;
+    const GpuProfile& card = profiles.get(point.cluster.gpu);
+    point.irregular.slow_factor *= card_slowdown(point, card, profiles.get(other));
+  }
+}
+
+}  // namespace
+
 ScenarioFile read_question(const ScenarioFlags& flags, std::string_view command) {
   std::vector<KeyFlag> keys;
   for (const std::string& key : flags.given) {
@@ -66,7 +82,10 @@ ScenarioFile read_question(const ScenarioFlags& flags, std::string_view command)
     throw UserError(std::string(command) +
                     " needs a scenario file, or flags: --model, --gpu, --gpus, --batch, --seq");
   }
-  return flags.file.empty() ? scenario_from_flags(keys) : read_scenario(flags.file, keys);
+  ScenarioFile file =
+      flags.file.empty() ? scenario_from_flags(keys) : read_scenario(flags.file, keys);
+  settle_cards(file);
+  return file;
 }
 
 void note_link(const Scenario& scenario, const GpuProfile& gpu, std::vector<std::string>& notes) {

@@ -2,12 +2,15 @@
 // comes too slowly, and pauses between steps. All of it as a person would measure it.
 #pragma once
 #include <cstdint>
+#include <string>
 
 namespace stepsight {
 
 struct Irregular {
   // Of ranks that compute together; all wait for the slowest at the end of a step.
   double slow_factor = 1;      // compute time of one rank over the others' (a hot or older card)
+  std::string slowest_gpu{};   // another kind of card among them, by its profile's name; a reader turns it
+                               // into slow_factor (simulate/irregular_step.h)
   double batch_imbalance = 1;  // work of the rank that got most over the mean rank's
   double jitter = 0;           // standard deviation of each rank's compute time from step to step,
                                // as a share of it

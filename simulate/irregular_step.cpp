@@ -4,6 +4,9 @@
 #include <cmath>
 #include <numbers>
 
+#include "simulate/predict.h"
+#include "simulate/study.h"
+
 namespace stepsight {
 
 namespace {
@@ -37,6 +40,12 @@ double slowest_of(const Irregular& irregular, std::int64_t ranks) {
     sum += weight * -std::expm1(log_all_below(from + i * width));
   }
   return std::max(1.0, from + sum * width / 3);
+}
+
+double card_slowdown(const Scenario& scenario, const GpuProfile& card, const GpuProfile& other) {
+  Scenario alone = on_one_gpu(scenario, false);
+  alone.irregular = {};
+  return std::max(1.0, predict_step(alone, other).value / predict_step(alone, card).value);
 }
 
 Seconds loading_time(const Scenario& scenario) {

@@ -1,5 +1,6 @@
 // How long a step takes when ranks are unequal, data comes late and training pauses.
 #pragma once
+#include "model/profile.h"
 #include "model/scenario.h"
 #include "model/units.h"
 
@@ -10,6 +11,10 @@ namespace stepsight {
 // normally distributed about its own mean, independently. 1 for one rank. E[max] = a + integral from a
 // of 1 - F(x), where F is the product of the ranks' distributions.
 double slowest_of(const Irregular& irregular, std::int64_t ranks);
+
+// How much longer `other` computes one GPU's share of the scenario than `card` does; 1 where it is faster,
+// because then it waits. What the scenario says of its ranks is left out.
+double card_slowdown(const Scenario& scenario, const GpuProfile& card, const GpuProfile& other);
 
 // Seconds that the loader needs for one GPU's samples of a step; 0 without a limit. Workers in
 // parallel, at most the GPU's share of what its machine delivers.

@@ -77,6 +77,7 @@ struct Reader {
   std::size_t tables = 0;
   std::size_t integer_rows = 0;
   std::size_t cut_rows = 0;
+  std::size_t other_lines = 0;
   std::size_t zero_busbw = 0;
   double factor_sum = 0;  // of busbw / algbw, over rows where it has digits enough
   std::size_t factors = 0;
@@ -195,6 +196,7 @@ void read_line(Reader& r, std::string_view line) {
       return;
     }
   }
+  ++r.other_lines;
   for (const std::string_view word : t) note_test_name(r, word);
 }
 
@@ -279,6 +281,9 @@ CollectiveLog settled(Reader& r) {
   };
   skip(r.integer_rows, "rows of integer types are not used");
   skip(r.cut_rows, "rows are cut off");
+  // A test prints some twenty lines around a table; what is more came from elsewhere.
+  const std::size_t usual = 20 * std::max<std::size_t>(r.tables, 1);
+  skip(r.other_lines > usual ? r.other_lines : 0, "lines are no rows of a test and were passed over");
   return std::move(log);
 }
 

@@ -84,7 +84,7 @@ constexpr KeyKind text = KeyKind::text;
 
 // The bounds are sanity, ten to a thousand times what exists; what a combination allows is said by
 // model/scenario_rules.h.
-constexpr std::array<ScenarioKey, 87> keys{{
+constexpr std::array<ScenarioKey, 88> keys{{
     // clang-format off
     {"model", "name", text, 0, 0, {}, nullptr, "-",
      "a built-in model (`stepsight show models`) or the path of a model file"},
@@ -250,6 +250,8 @@ constexpr std::array<ScenarioKey, 87> keys{{
 
     {"ranks", "slow_factor", number, 1, 1000, {}, irregular<&I::slow_factor>, "1",
      "compute time of the slowest rank over the others' (a hot, throttled or older card)"},
+    {"ranks", "slowest_gpu", text, 0, 0, {}, irregular<&I::slowest_gpu>, "-",
+     "another kind of card among the GPUs: where it computes longer, all wait for it"},
     {"ranks", "batch_imbalance", number, 1, 1000, {}, irregular<&I::batch_imbalance>, "1",
      "work of the rank that got most (longer sequences, a larger batch) over the mean rank's"},
     {"ranks", "jitter", number, 0, 0.5, {}, irregular<&I::jitter>, "0",

@@ -11,6 +11,8 @@ ask --slow-factor 1.4 | grep -q "waiting for the slowest rank"
 ask --jitter 0.05 | grep -q "waiting for the slowest rank"
 ask --node-samples-per-s 100 | grep -q "Data sets the pace"
 ask --stall-s 60 --stall-steps 1000 | grep -q "pauses between steps"
+ask --slowest-gpu h100-sxm | grep -q "waiting for the slowest rank"
+ask --slowest-gpu rtx-3090 | grep -q "waiting for the slowest rank"
 ! ask | grep -q "waiting for the slowest rank\|pauses between steps\|waiting for data"
 
 json=$(ask --node-samples-per-s 100 --json)
@@ -21,3 +23,8 @@ code=0
 ask --stall-s 60 2>"$work/err" || code=$?
 [[ $code -eq 2 ]]
 grep -q "go together" "$work/err"
+
+code=0
+ask --slowest-gpu rtx-3900 2>"$work/err" || code=$?
+[[ $code -eq 2 ]]
+grep -q "rtx-3090" "$work/err"

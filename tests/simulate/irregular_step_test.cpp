@@ -84,3 +84,14 @@ TEST_CASE("every step of a pipeline waits for its slowest rank, too") {
   CHECK(uneven > 1.2 * even);
   CHECK(uneven <= 1.5 * even);
 }
+
+TEST_CASE("a slower card among the ranks is waited for, a faster one waits") {
+  const GpuProfile card = toy_gpu();
+  GpuProfile half = card;
+  for (auto& gemm : half.gemm) gemm.peak_TFLOPS /= 2;
+  const Scenario s = toy_scenario(4);
+  const double longer = card_slowdown(s, card, half);
+  CHECK(longer > 1.3);
+  CHECK(longer < 2);
+  CHECK(card_slowdown(s, half, card) == 1);
+}

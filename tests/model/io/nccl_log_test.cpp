@@ -151,6 +151,17 @@ TEST_CASE("a log that was cut off gives the rows that are whole") {
   CHECK_THAT(log.skipped.front(), match::ContainsSubstring("1 rows are cut off"));
 }
 
+TEST_CASE("rows among lines of something else are read, and the lines are counted") {
+  std::string text = current;
+  for (int i = 0; i < 5000; ++i) text += "step " + std::to_string(i) + " float 12 is no row\n";
+  const CollectiveLog clean = read_collective_log("all_reduce.log", current);
+  const CollectiveLog log = read_collective_log("all_reduce.log", text);
+  CHECK(clean.skipped.empty());
+  CHECK(log.rows.size() == clean.rows.size());
+  REQUIRE(log.skipped.size() == 1);
+  CHECK_THAT(log.skipped[0], match::ContainsSubstring("lines are no rows of a test"));
+}
+
 TEST_CASE("integer sums and rows in place only are told apart") {
   std::string text = current;
   text += "    67108864      67108864      int8     sum      -1    9000    7.45    7.45       0\n";
