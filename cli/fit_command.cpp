@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/fit_model_error.h"
+#include "cli/fit_runs.h"
 #include "cli/wrap.h"
 #include "model/errors.h"
 #include "model/fit/fit_collectives.h"
@@ -28,6 +29,8 @@ struct FitFlags {
   std::string reference;
   bool link_only = false;
   bool model_error = false;
+  bool runs = false;
+  bool json = false;
   LinkDescription description;
 };
 
@@ -55,6 +58,8 @@ void fit_link_file(const FitFlags& flags, const Measurements& measurements) {
 
 void fit(const FitFlags& flags) {
   if (flags.model_error) return fit_model_error(flags.files, flags.output);
+  if (flags.runs) return fit_runs({flags.files, flags.gpu, flags.output, flags.json});
+  if (flags.json) throw UserError("--json goes with --runs");
   Measurements measurements;
   for (const std::string& file : flags.files) read_measurements(file, measurements);
   if (flags.link_only) return fit_link_file(flags, measurements);
@@ -97,6 +102,13 @@ void add_fit_command(CLI::App& app, int& /*exit_code*/) {
                     flags->model_error,
                     help_text("the files are tables of measured runs: learn from them how far "
                               "predictions are off where every parameter is right"));
+  CLI::Option* runs = command->add_flag(
+      "--runs",
+      flags->runs,
+      help_text("the files are tables of runs of one machine with --gpu: refine its host, link and GPU by "
+                "them, each run predicted with and without itself"));
+  command->get_option("--model-error")->excludes(runs);
+  command->add_flag("--json", flags->json, "with --runs: for machines");
   command->add_option(
       "-o,--output", flags->output, "profile to write (NAME.toml and NAME.points.csv)");
   command->footer(
@@ -105,6 +117,7 @@ void add_fit_command(CLI::App& app, int& /*exit_code*/) {
       "    --link nvlink4-nvswitch -o my-h200.toml\n"
       "  stepsight fit all_reduce_2.log all_reduce_4.log --link my-box --link-only \\\n"
       "    --link-class pcie4-x16-nop2p -o my-box.toml\n"
+      "  stepsight fit --runs my_runs.csv --gpu h200-sxm -o my-machine.toml\n"
       "  stepsight fit --model-error runs.csv -o scenarios/errors/model_error.toml");
   command->callback([flags] { fit(*flags); });
 }

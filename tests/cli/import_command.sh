@@ -47,6 +47,13 @@ says 'steady step, median +500 ms' import train.log.gz
 "$program" import train.log -o report.txt || fail 'import -o'
 grep -q nanoGPT report.txt || fail 'no report.txt'
 
+# A profiler's trace is split into its parts, two of them into the wire and waiting, too.
+trace=$2/tests/validation/traces/gpt2_124m_b8.json.gz
+says 'gpt2_124m_b8.json.gz +[0-9.]+ ms' import "$trace"
+says '"exposed_s": 0' import "$trace" "$trace" --json
+refuses 'not both' import "$trace" train.log
+refuses 'one log at a time' import train.log train.log
+
 printf 'hello\n' >empty.log
 refuses 'no training steps were found' import empty.log
 refuses 'cannot be read' import none.log

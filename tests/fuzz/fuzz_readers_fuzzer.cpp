@@ -18,6 +18,7 @@
 #include "model/io/logs/read_log.h"
 #include "model/io/logs/table_log.h"
 #include "model/io/logs/torchtitan.h"
+#include "model/io/logs/trace_split_file.h"
 #include "model/io/logs/utilisation_log.h"
 #include "model/io/logs/vision.h"
 #include "model/io/nccl_log.h"
@@ -41,14 +42,11 @@ void require(bool holds) {
 }
 
 void require_sound(const StepLog& log) {
-  std::int64_t last_covers = 1;
   for (const LoggedStep& s : log.steps) {
     require(std::isfinite(s.seconds) && s.seconds > 0 && s.covers > 0);
     require(!s.data_seconds || (std::isfinite(*s.data_seconds) && *s.data_seconds >= 0));
     require(!s.rate || (std::isfinite(*s.rate) && *s.rate > 0));
-    last_covers = s.covers;
   }
-  require(last_covers > 0);
   for (const ScalingRow& r : log.rows) {
     require(r.gpus > 0 && (r.seconds || r.rate));
     require(!r.seconds || (std::isfinite(*r.seconds) && *r.seconds > 0));
@@ -211,6 +209,12 @@ void read_trace(std::string_view text) {
   for (const TracedKernel& k : step.kernels) require(std::isfinite(k.seconds) && k.seconds >= 0);
 }
 
+void read_split(std::string_view text) {
+  const StepSplit s = read_step_split([&] { return stream_of(text); });
+  require(std::isfinite(s.step) && s.step > 0 && s.compute >= 0 && s.exposed >= 0 && s.idle >= 0);
+  require(s.compute + s.exposed <= s.step * (1 + 1e-9));
+}
+
 Seeds trace_seeds() {
   return {
       R"({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "Toy card", "numSms": 4}], "traceEvents": [
@@ -231,7 +235,7 @@ Seeds trace_seeds() {
  "Input type": ["float"]}}], "traceName": "x"})"};
 }
 
-constexpr std::array<FuzzReader, 19> readers{{
+constexpr std::array<FuzzReader, 20> readers{{
     {"any_log", read_any_log, log_seeds},
     {"hf_trainer", read_lines_with<HfTrainerLog>, log_seeds},
     {"progress_bar", read_lines_with<ProgressBarLog>, log_seeds},
@@ -251,6 +255,7 @@ constexpr std::array<FuzzReader, 19> readers{{
     {"config_json", read_config, config_seeds},
     {"runs_csv", read_runs_file, runs_seeds},
     {"trace", read_trace, trace_seeds},
+    {"trace_split", read_split, trace_seeds},
 }};
 
 }  // namespace
