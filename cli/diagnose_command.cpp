@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/diagnose_question.h"
 #include "cli/diagnose_runs.h"
+#include "cli/diagnose_table.h"
 #include "cli/output.h"
 #include "cli/wrap.h"
 #include "model/errors.h"
@@ -23,11 +24,13 @@ bool is_well(const DiagnosedRun& run) {
 
 void diagnose_command(const DiagnoseFlags& flags, int& exit_code) {
   bool well = false;
-  if (!flags.runs.empty()) {
+  if (!flags.runs.empty() || !flags.table.empty()) {
     if (!flags.given.empty() || flags.tn || !flags.logn.empty()) {
       throw UserError("diagnose takes a table of runs or flags about one run, not both");
     }
-    const DiagnosedTable table = diagnose_runs(flags.runs, flags.only, read_model_error());
+    const DiagnosedTable table = flags.table.empty()
+                                     ? diagnose_runs(flags.runs, flags.only, read_model_error())
+                                     : diagnose_table(flags.table, flags.same_work);
     well = !table.runs.empty() && std::ranges::all_of(table.runs, is_well);
     write_output(flags.output, flags.json ? diagnoses_json(table) : diagnoses_text(table));
   } else {
@@ -78,6 +81,8 @@ void add_diagnose_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("diagnose", "Is a measured run as fast as it should be, and if not, why?");
   command->add_option("runs", flags->runs, "CSV of measured runs: a verdict for each on several GPUs");
   command->add_option("--only", flags->only, "rows whose id begins with this");
+  command->add_option("--table", flags->table,
+                      help_text("instead: table (CSV, Markdown) of one job on several numbers of GPUs"));
   command->add_flag("--json", flags->json, "for machines");
   command->add_flag("--check", flags->check, "exit 1 unless healthy");
   command->add_option("-o,--output", flags->output, "write to this file instead");
@@ -91,7 +96,8 @@ void add_diagnose_command(CLI::App& app, int& exit_code) {
   command->footer(
       "Example: 0.75 s a step on one card, 1.33 s on two, each with 8 sequences\n"
       "  stepsight diagnose --t1 0.75 --tn 1.33 --gpus 2 --model gpt2-355m --batch 8 \\\n"
-      "    --gpu rtx-3090 --link pcie4-x16-nop2p --precision fp16");
+      "    --gpu rtx-3090 --link pcie4-x16-nop2p --precision fp16\n"
+      "  stepsight diagnose --table epochs.csv --same-work     (columns GPUs, seconds)");
   command->callback([flags, command, &exit_code] {
     for (const CLI::Option* option : command->parse_order()) {
       for (const auto& [key, value] : flags->keys) {

@@ -11,7 +11,8 @@
 namespace stepsight {
 
 struct DiagnoseFlags {
-  std::string runs;  // CSV
+  std::string runs;   // CSV
+  std::string table;  // of one job on several numbers of GPUs
   std::string only;
   std::string output;
   std::map<std::string, std::string> keys;  // scenario key -> value

@@ -169,6 +169,7 @@ std::string diagnoses_text(const DiagnosedTable& table) {
                          std::string(name_of(d.verdict))});
   }
   std::string out = text.text() + "\n";
+  if (!table.law.empty()) out += wrap(table.law + ".") + "\n";
   out += wrap(fmt::format("{} healthy, {} explained, {} not to be explained, {} with too few facts; {} rows refused.",
                           count[0], count[1], count[2], count[3], table.refused.size())) +
          "\n";
@@ -183,6 +184,7 @@ std::string diagnoses_json(const DiagnosedTable& table) {
   out["runs"] = nlohmann::ordered_json::array();
   for (const DiagnosedRun& run : table.runs) out["runs"].push_back(json_of(run));
   out["refused"] = table.refused;
+  if (!table.law.empty()) out["law"] = table.law;
   return dump(out);
 }
 

@@ -21,6 +21,7 @@ std::string diagnosis_json(const DiagnosedRun& run);
 struct DiagnosedTable {
   std::vector<DiagnosedRun> runs;
   std::vector<std::string> refused;  // "row 12: no row of one GPU to compare with"
+  std::string law;                   // of one job on several numbers of GPUs: what is not shared out
 };
 std::string diagnoses_text(const DiagnosedTable& table);
 std::string diagnoses_json(const DiagnosedTable& table);

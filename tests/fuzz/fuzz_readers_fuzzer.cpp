@@ -14,6 +14,7 @@
 #include "model/io/logs/megatron.h"
 #include "model/io/logs/nanogpt.h"
 #include "model/io/logs/nccl_info.h"
+#include "model/io/logs/nsys_summary.h"
 #include "model/io/logs/progress_bar.h"
 #include "model/io/logs/read_log.h"
 #include "model/io/logs/table_log.h"
@@ -75,6 +76,7 @@ Seeds log_seeds() {
   Seeds out;
   for (const samples::Sample& s : samples::all) out.emplace_back(s.text);
   out.emplace_back(samples::markdown_scaling);
+  out.emplace_back(samples::nsys);
   return out;
 }
 
@@ -235,7 +237,7 @@ Seeds trace_seeds() {
  "Input type": ["float"]}}], "traceName": "x"})"};
 }
 
-constexpr std::array<FuzzReader, 20> readers{{
+constexpr std::array<FuzzReader, 21> readers{{
     {"any_log", read_any_log, log_seeds},
     {"hf_trainer", read_lines_with<HfTrainerLog>, log_seeds},
     {"progress_bar", read_lines_with<ProgressBarLog>, log_seeds},
@@ -245,6 +247,7 @@ constexpr std::array<FuzzReader, 20> readers{{
     {"torchtitan", read_lines_with<TorchtitanLog>, log_seeds},
     {"deepspeed", read_lines_with<DeepspeedLog>, log_seeds},
     {"vision", read_lines_with<VisionLog>, log_seeds},
+    {"nsys_summary", read_lines_with<NsysSummaryLog>, log_seeds},
     {"table_log", read_lines_with<TableLog>, log_seeds},
     {"utilisation", read_utilisation_samples, utilisation_seeds},
     {"nccl_info", read_nccl_lines, nccl_line_seeds},

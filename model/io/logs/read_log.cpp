@@ -14,6 +14,7 @@
 #include "model/io/logs/log_lines.h"
 #include "model/io/logs/megatron.h"
 #include "model/io/logs/nanogpt.h"
+#include "model/io/logs/nsys_summary.h"
 #include "model/io/logs/progress_bar.h"
 #include "model/io/logs/table_log.h"
 #include "model/io/logs/torchtitan.h"
@@ -25,7 +26,7 @@ namespace {
 
 // Where two find as many steps the earlier one gives them.
 using Readers = std::tuple<MegatronLog, NanogptLog, TorchtitanLog, VisionLog, DeepspeedLog, ProgressBarLog,
-                           HfTrainerLog, LightningProfileLog, TableLog>;
+                           HfTrainerLog, LightningProfileLog, NsysSummaryLog, TableLog>;
 
 template <typename T>
 void fill(std::optional<T>& into, const std::optional<T>& from) {
@@ -94,7 +95,7 @@ StepLog read_with(const std::string& file, const ReadLines& read_lines_of) {
                     "; known are Hugging Face Trainer (bar, dictionaries, trainer_state.json), Lightning, "
                     "nanoGPT, litgpt, llm.c, nanochat, Megatron-LM, Megatron-DeepSpeed, NeMo, nanotron, "
                     "DeepSpeed, torchtitan, fairseq, composer, OLMo, mmengine, detectron2, Ultralytics, "
-                    "timm, torchvision, DLLogger, and tables (CSV, Markdown) with a step or a number of "
+                    "timm, torchvision, DLLogger, Nsight Systems' cuda_gpu_kern_sum, and tables (CSV, Markdown) with a step or a number of "
                     "GPUs and a time or a rate");
   }
   log.file = file;

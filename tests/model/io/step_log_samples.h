@@ -233,6 +233,11 @@ inline constexpr std::string_view markdown_scaling = R"(| GPUs | Batch size / GP
 | 8 | 256 | 7,890.5 |
 )";
 
+inline constexpr std::string_view nsys =
+    "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n"
+    "75.0,3000000,10,300000.0,299000.0,290000,310000,5000.0,\"void gemm<float, 4>(int, int)\"\n"
+    "25.0,1000000,5,200000.0,199000.0,190000,210000,5000.0,\"ncclDevKernel_AllReduce_Sum_f32_RING_LL(x, y)\"\n";
+
 struct Sample {
   std::string_view name;  // of the format
   std::string_view text;

@@ -134,6 +134,15 @@ TEST_CASE("a table of results gives a row a number of GPUs") {
   CHECK(log.rows[1].gpu_batch == 256);
 }
 
+TEST_CASE("Nsight Systems' summary gives kernels and NCCL's share of them") {
+  const StepLog log = read_step_log_text("kern.csv", samples::nsys);
+  REQUIRE(log.parts.size() == 2);
+  CHECK(log.parts[0].name == "void gemm<float, 4>(int, int)");
+  CHECK(log.parts[0].seconds == Approx(300e-6));
+  CHECK(log.parts[0].count == 10);
+  CHECK(mentions(log.doubts, "25.0 %"));
+}
+
 TEST_CASE("two ranks in one file count once") {
   std::string text;
   for (int i = 1; i <= 4; ++i) {
