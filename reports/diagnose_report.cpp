@@ -156,7 +156,7 @@ std::string diagnosis_json(const DiagnosedRun& run) {
 
 std::string diagnoses_text(const DiagnosedTable& table) {
   TextTable text;
-  text.columns = {{"run", Align::left}, {"GPUs"}, {"speed-up"}, {"expected"}, {"verdict", Align::left}};
+  text.columns = {{"run", Align::left}, {"N"}, {"speed-up"}, {"expected"}, {"verdict", Align::left}};
   std::array<int, 4> count{};
   for (const DiagnosedRun& run : table.runs) {
     const Diagnosis& d = run.diagnosis;

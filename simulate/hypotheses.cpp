@@ -91,7 +91,7 @@ void add_links(Collector& out, const Evidence& evidence, const Expectation& expe
     // huggingface/transformers 9371).
     if (fault.kind != LinkFaultKind::host_memory || !s.parallel.overlap) continue;
     s.parallel.overlap = false;
-    out.add_scenario(Cause::link, "the same, and nothing of it hides", fault.action, s, supported);
+    out.add_scenario(Cause::link, "through host memory, and nothing hides", fault.action, s, supported);
   }
 }
 

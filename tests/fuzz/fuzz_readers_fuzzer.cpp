@@ -237,7 +237,7 @@ Seeds trace_seeds() {
  "Input type": ["float"]}}], "traceName": "x"})"};
 }
 
-constexpr std::array<FuzzReader, 21> readers{{
+constexpr std::array<FuzzReader, 22> readers{{
     {"any_log", read_any_log, log_seeds},
     {"hf_trainer", read_lines_with<HfTrainerLog>, log_seeds},
     {"progress_bar", read_lines_with<ProgressBarLog>, log_seeds},
@@ -253,6 +253,7 @@ constexpr std::array<FuzzReader, 21> readers{{
     {"nccl_info", read_nccl_lines, nccl_line_seeds},
     {"nccl_tests", read_nccl_tests, nccl_tests_seeds},
     {"p2p_log", read_p2p, nccl_tests_seeds},
+    {"bench_log", read_bench, nccl_tests_seeds},
     {"topo_matrix", read_matrix, matrix_seeds},
     {"scenario", read_scenario_file, scenario_seeds},
     {"config_json", read_config, config_seeds},
