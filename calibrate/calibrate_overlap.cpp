@@ -40,6 +40,22 @@ constexpr std::array<NamedGemm, 3> gemms{{
     {"gemm_4096_4096_1024", {.m = 4096, .n = 4096, .k = 1024}},
 }};
 
+// Forward products of transformers, from those that fill the card less than once to a dozen rounds of
+// tiles: beside a collective, which takes multiprocessors away, the shorter ones lose more.
+constexpr std::array<NamedGemm, 11> gemm_ladder{{
+    {"gemm_2048_1024_4096", {.m = 2048, .n = 1024, .k = 4096}},
+    {"gemm_2048_2048_4096", {.m = 2048, .n = 2048, .k = 4096}},
+    {"gemm_2048_3072_3072", {.m = 2048, .n = 3072, .k = 3072}},
+    {"gemm_8192_768_3072", {.m = 8192, .n = 768, .k = 3072}},
+    {"gemm_2048_4096_4096", {.m = 2048, .n = 4096, .k = 4096}},
+    {"gemm_4096_3072_3072", {.m = 4096, .n = 3072, .k = 3072}},
+    {"gemm_4096_4096_4096", {.m = 4096, .n = 4096, .k = 4096}},
+    {"gemm_8192_2304_768", {.m = 8192, .n = 2304, .k = 768}},
+    {"gemm_2048_11008_4096", {.m = 2048, .n = 11008, .k = 4096}},
+    {"gemm_8192_4096_4096", {.m = 8192, .n = 4096, .k = 4096}},
+    {"gemm_8192_6144_2048", {.m = 8192, .n = 6144, .k = 2048}},
+}};
+
 std::vector<std::int64_t> copy_sizes(bool full) {
   // 25 MiB is the gradient bucket that frameworks start from.
   if (full) return {25 * mib, 400 * mib, 4 * mib};
@@ -50,6 +66,12 @@ std::vector<Work> step_works(const std::vector<int>& devices) {
   std::vector<Work> works;
   for (const NamedGemm& g : gemms) works.push_back(gemm_work(devices, g.name, g.shape));
   works.push_back(memory_work(devices, 512 * mib));
+  return works;
+}
+
+std::vector<Work> ladder_works(const std::vector<int>& devices) {
+  std::vector<Work> works;
+  for (const NamedGemm& g : gemm_ladder) works.push_back(gemm_work(devices, g.name, g.shape));
   return works;
 }
 
@@ -86,6 +108,12 @@ void list(const Options& options) {
     for (const CollectiveSetting& c : group.settings) {
       beside_all(',' + std::string(info(c.kind).name) + ',' + std::to_string(c.bytes) + ',' +
                  std::to_string(c.channels) + '\n');
+    }
+  }
+  if (options.full) {
+    const CollectiveSetting& c = collective_settings(true).front().settings.front();
+    for (const NamedGemm& g : gemm_ladder) {
+      std::cout << g.name << ',' << info(c.kind).name << ',' << c.bytes << ",0\n";
     }
   }
   for (const std::int64_t bytes : copy_sizes(options.full)) {
@@ -161,6 +189,11 @@ void measure(const Tool& self, const Options& options) {
   const std::vector<Work> works = several ? step_works(devices) : std::vector<Work>{};
   // What a step meets comes first; what a choice of channels would change comes last.
   bool all = !several || measure_group(session, devices, works, groups.front());
+  if (several && all && options.full) {
+    ChannelGroup largest = groups.front();
+    largest.settings.resize(1);
+    all = measure_group(session, devices, ladder_works(devices), largest);
+  }
   all = all && measure_pairs(session,
                              step_works({options.device}),
                              one_gpu_transfers(options.device, options.full));

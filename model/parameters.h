@@ -243,7 +243,8 @@ struct OverlapParameters {
     using O = OverlapParameters;
     return std::array<ParameterField<O, T>, 6>{{
         {{"compute_under_collective", 0.9, 0.2, 1,
-          "what instructions bound (products, attention) while a collective's kernel runs"},
+          "what instructions bound (products, attention) in eight rounds of tiles while a "
+          "collective's kernel runs; fewer rounds are slowed more (model/rounds.h)"},
          &O::compute_under_collective},
         {{"collective_under_compute", 0.95, 0.2, 1, "a collective while such compute runs"},
          &O::collective_under_compute},

@@ -326,14 +326,17 @@ StepProgram Builder::build(int repeats) {
 Machine step_machine(const GpuProfile& gpu, const Without& without) {
   Machine machine;
   if (without.slow_down) return machine;
-  machine.slow_down[compute_class][collective_class] = gpu.overlap.compute_under_collective;
-  machine.slow_down[collective_class][compute_class] = gpu.overlap.collective_under_compute;
+  for (const RoundsClass& c : rounds_classes) {
+    machine.slow_down[c.id][collective_class] =
+        rate_beside_collective(c.stands_for, gpu.overlap.compute_under_collective);
+    machine.slow_down[collective_class][c.id] = gpu.overlap.collective_under_compute;
+    machine.slow_down[c.id][copy_class] = gpu.overlap.compute_under_copy;
+    machine.slow_down[copy_class][c.id] = gpu.overlap.copy_under_compute;
+  }
   machine.slow_down[memory_class][collective_class] = gpu.overlap.memory_under_collective;
   machine.slow_down[collective_class][memory_class] = gpu.overlap.collective_under_memory;
-  for (const std::uint8_t c : {compute_class, memory_class}) {
-    machine.slow_down[c][copy_class] = gpu.overlap.compute_under_copy;
-    machine.slow_down[copy_class][c] = gpu.overlap.copy_under_compute;
-  }
+  machine.slow_down[memory_class][copy_class] = gpu.overlap.compute_under_copy;
+  machine.slow_down[copy_class][memory_class] = gpu.overlap.copy_under_compute;
   return machine;
 }
 

@@ -3,10 +3,12 @@
 // stream on which gradients and gathered parameters travel while compute goes on, and one for the
 // messages that compute waits for (tensor, context and expert parallel).
 #pragma once
+#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "model/profile.h"
+#include "model/rounds.h"
 #include "simulate/engine.h"
 #include "simulate/program.h"
 #include "simulate/timed_step.h"
@@ -28,12 +30,24 @@ struct StepProgram : StepTotals {
 };
 
 // Rows and columns of step_machine()'s slow-down matrix.
-inline constexpr std::uint8_t compute_class = 1;  // bound by instructions
+inline constexpr std::uint8_t compute_class = 1;  // bound by instructions, in about usual_rounds
 inline constexpr std::uint8_t collective_class = 2;
 inline constexpr std::uint8_t copy_class = 3;
 inline constexpr std::uint8_t memory_class = 4;  // compute bound by memory
+// Bound by instructions, in other numbers of rounds; each class stands for those up to `most`.
+struct RoundsClass {
+  std::uint8_t id;
+  double stands_for, most;
+};
+inline constexpr std::array<RoundsClass, 4> rounds_classes{
+    {{5, 2, 2.5}, {6, 3.4, 4.5}, {compute_class, usual_rounds, 11}, {7, 15, 1e300}}};
+
 constexpr std::uint8_t class_of(const Timed& op) {
-  return op.clocked ? compute_class : memory_class;
+  if (!op.clocked) return memory_class;
+  if (op.rounds <= 0) return compute_class;
+  std::size_t i = 0;
+  while (static_cast<double>(op.rounds) > rounds_classes[i].most) ++i;
+  return rounds_classes[i].id;
 }
 
 // How compute and communication of one GPU slow each other.

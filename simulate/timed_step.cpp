@@ -7,6 +7,7 @@
 #include "model/cost.h"
 #include "model/host_issue.h"
 #include "model/power.h"
+#include "model/rounds.h"
 #include "simulate/irregular_step.h"
 
 namespace stepsight {
@@ -112,7 +113,9 @@ Timed Pricer::kernel(
   return {to_picoseconds(time),
           to_picoseconds(Seconds{issue_us * 1e-6}),
           out_.label(op.label, phase, kind),
-          c.clocked};
+          c.clocked,
+          0,
+          static_cast<float>(rounds_of(op.work, gpu_.multiprocessors))};
 }
 
 // Books a message `repeats` times a step.

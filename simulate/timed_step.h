@@ -29,6 +29,7 @@ struct Timed {
   std::uint32_t label = 0;
   bool clocked = false;  // takes longer at a lower clock
   double bytes = 0;      // that travel; 0: none do
+  float rounds = 0;      // of tiles (model/rounds.h); 0: not known
 };
 
 struct TimedExchange {

@@ -49,7 +49,8 @@ void fit_overlap(FitState& f) {
   for (const auto& field : OverlapParameters<double>::fields()) {
     ParameterRecord r{"overlap." + std::string(field.info.name), overlap.*field.member, 0.05, 0,
                       f.class_source};
-    if (const auto rate = fit_overlap_rate(f.measured.overlaps, field.info.name)) {
+    if (const auto rate = fit_overlap_rate(
+            f.measured.overlaps, field.info.name, f.out.profile.multiprocessors)) {
       r.value = std::clamp(rate->value, field.info.lower, field.info.upper);
       r.sd = rate->sd;
       r.points = static_cast<int>(rate->points.size());

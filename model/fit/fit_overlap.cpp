@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -9,6 +12,7 @@
 #include <utility>
 
 #include "model/fit/fit_group.h"
+#include "model/rounds.h"
 
 namespace stepsight {
 
@@ -99,10 +103,43 @@ std::vector<double> rates_of_collectives(const Points& points) {
   return rates;
 }
 
+// Products of fewer rounds than a collective delays them by say nothing of by how much it does.
+constexpr double all_late = 2.5;
+
+// "gemm_8192_5120_1280" (m, n, k) or "gemm_8192" (all three): its rounds; 0 for another name.
+double rounds_of_name(std::string_view name, int multiprocessors) {
+  constexpr std::string_view begin = "gemm_";
+  if (!name.starts_with(begin) || multiprocessors <= 0) return 0;
+  name.remove_prefix(begin.size());
+  std::array<std::int64_t, 3> sizes{};
+  std::size_t count = 0;
+  while (!name.empty() && count < sizes.size()) {
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), sizes[count]);
+    if (error != std::errc{} || sizes[count] < 1) return 0;
+    ++count;
+    name.remove_prefix(static_cast<std::size_t>(end - name.data()));
+    if (!name.empty() && name.front() != '_') return 0;
+    if (!name.empty()) name.remove_prefix(1);
+  }
+  if (!name.empty() || (count != 1 && count != 3)) return 0;
+  if (count == 1) sizes[1] = sizes[2] = sizes[0];
+  return std::ceil(rounds_of(Gemm{sizes[0], sizes[1], sizes[2]}, multiprocessors));
+}
+
+// A product's rate beside a collective, as one of usual_rounds would have it (model/rounds.h).
+double rate_of_usual(const OverlapPoint& p, int multiprocessors) {
+  const bool product = p.victim == W::gemm && p.aggressor == W::collective;
+  const double rounds = product ? rounds_of_name(p.victim_name, multiprocessors) : 0;
+  if (rounds <= 0) return p.rate;
+  const double late = rounds * std::max(0.0, 1 / p.rate - 1);
+  return usual_rounds / (usual_rounds + late);
+}
+
 }  // namespace
 
 std::optional<OverlapRate> fit_overlap_rate(const std::vector<OverlapPoint>& points,
-                                            std::string_view parameter) {
+                                            std::string_view parameter,
+                                            int multiprocessors) {
   const auto* const row = std::ranges::find(rows, parameter, &ParameterRow::name);
   if (row == rows.end()) throw std::logic_error("no such overlap parameter");
   Points chosen;
@@ -119,7 +156,13 @@ std::optional<OverlapRate> fit_overlap_rate(const std::vector<OverlapPoint>& poi
     if (collective) {
       chosen = largest_messages(chosen);
     }
-    for (const OverlapPoint& p : chosen) rates.push_back(p.rate);
+    if (row->victims[0] == W::gemm && collective) {
+      chosen = prefer(chosen, [&](const OverlapPoint& p) {
+        const double rounds = rounds_of_name(p.victim_name, multiprocessors);
+        return rounds <= 0 || rounds > all_late;
+      });
+    }
+    for (const OverlapPoint& p : chosen) rates.push_back(rate_of_usual(p, multiprocessors));
   }
   OverlapRate out;
   out.value = median(rates);
