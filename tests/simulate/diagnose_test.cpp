@@ -128,6 +128,7 @@ TEST_CASE("evidence decides between hypotheses that fit alike") {
   CHECK(by_data.hypotheses.front().supported);
   q.evidence.data_n.reset();
   q.evidence.rank_spread = 1.5;
+  q.n = 1.5 * predict_step(s, card()).value;
   CHECK(diagnose(q, &card()).hypotheses.front().cause == Cause::rank);
 }
 
