@@ -1,8 +1,11 @@
 // The machine-readable forms of a prediction; every number of the text is here, too.
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "reports/json_parts.h"
+#include "reports/money_report.h"
 #include "reports/predict_report.h"
 #include "reports/text_table.h"
 
@@ -101,6 +104,7 @@ Json json_of(const StudyPoint& p) {
   Json out = identity_of(p.scenario);
   add_figures(out, p);
   add_parts(out, r, p.scenario.parallel.pipeline > 1);
+  if (p.money) out["money"] = money_json(p.scenario, p.money);
   if (p.padded_vocabulary) out["padded_vocabulary_step_s"] = p.padded_vocabulary->value;
   return out;
 }
@@ -117,6 +121,7 @@ std::string predict_json(const PredictReport& report) {
     point.update(json_of(report.points[i]));
     out["points"].push_back(std::move(point));
   }
+  if (report.points.front().money) out["worth"] = worth_json(report);
   out["notes"] = report.notes;
   return out.dump(1) + "\n";
 }
@@ -128,7 +133,10 @@ std::string predict_csv(const PredictReport& report) {
   out +=
       "model,gpu,gpus,link,batch,seq,accumulation,precision,step_time_s,samples_per_s,tokens_per_s,"
       "weak_speedup,weak_efficiency,strong_speedup,strong_efficiency,mfu,exposed_communication_s,"
-      "communication_s,peak_memory_bytes,fits,bound_by\n";
+      "communication_s,peak_memory_bytes,fits,bound_by";
+  const bool money = std::ranges::any_of(
+      report.points, [](const StudyPoint& p) { return p.money.has_value(); });
+  out += (money ? money_csv_header() : "") + "\n";
   for (std::size_t i = 0; i < report.points.size(); ++i) {
     const StudyPoint& p = report.points[i];
     const Prediction& r = p.prediction;
@@ -152,13 +160,14 @@ std::string predict_csv(const PredictReport& report) {
                        p.weak.scaling.efficiency);
     out += p.strong ? fmt::format("{},{},", p.strong->scaling.speedup, p.strong->scaling.efficiency)
                     : std::string(",,");
-    out += fmt::format("{},{},{},{},{},{}\n",
+    out += fmt::format("{},{},{},{},{},{}",
                        r.mfu,
                        r.exposed_s,
                        r.communication_s,
                        r.memory.needed,
                        r.memory.fits ? "yes" : "no",
                        bound_by(r));
+    out += (money ? money_csv_cells(p.money) : "") + "\n";
   }
   return out;
 }
