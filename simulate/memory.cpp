@@ -447,6 +447,13 @@ const MemoryPart& largest_part(const MemoryParts& parts) {
   });
 }
 
+Memory peak_memory_of(const StepWork& work,
+                      const Scenario& scenario,
+                      const GpuProfile& gpu,
+                      bool synced) {
+  return fullest_stage(work, scenario, gpu, synced);
+}
+
 Memory memory_of(const StepWork& work,
                  const Scenario& scenario,
                  const GpuProfile& gpu,

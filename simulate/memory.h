@@ -89,4 +89,10 @@ Memory memory_of(const StepWork& work,
                  const GpuProfile& gpu,
                  bool synced);
 
+// The same without the largest batch and the remedies, which ask many times.
+Memory peak_memory_of(const StepWork& work,
+                      const Scenario& scenario,
+                      const GpuProfile& gpu,
+                      bool synced);
+
 }  // namespace stepsight
