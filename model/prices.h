@@ -53,8 +53,9 @@ struct RunLength {
   double restart_s = 0;              // from a failure until training goes on
 };
 
-// Limits of a plan; empty: none.
+// What `plan` keeps to; empty: no limit.
 struct PlanLimits {
+  std::int64_t micro_batch = 0;  // sequences of a micro-step that are tried; 0: all that divide
   std::optional<double> deadline_days;
   std::optional<double> budget;
   std::optional<double> power_limit_kW;

@@ -5,6 +5,7 @@
 #include "simulate/pipeline_step.h"
 #include "simulate/predict.h"
 #include "simulate/quick_step.h"
+#include "simulate/step_bounds.h"
 
 namespace stepsight {
 
@@ -63,6 +64,27 @@ QuickPrediction QuickPredictor::predict(const Scenario& s) {
   const Memory memory = peak_memory_of(work, s, gpu_, exchanges_gradients(parts));
   out.needed_bytes = memory.needed;
   out.fits = memory.fits;
+  return out;
+}
+
+QuickPredictor::Bound QuickPredictor::bound(const Scenario& s) {
+  const StepWork work = step_work(s);
+  const StepLinks links = resolve_links(gpu_, s, work, &cache_);
+  const StepCosts unpriced;
+  const bool synced = exchanges_gradients({work, unpriced, s, gpu_, links, &cache_});
+  const Memory memory = peak_memory_of(work, s, gpu_, synced);
+  Bound out{memory.needed, memory.fits, {}};
+  if (!out.fits) return out;
+  const StepCosts costs = cost_step(work, s.training.precision, gpu_, &cache_);
+  const StepParts parts{work, costs, s, gpu_, links, &cache_};
+  const TimedStep timed = time_step(parts);
+  if (s.parallel.pipeline > 1) {
+    const Parallel& p = s.parallel;
+    out.least = least_step({p.schedule, p.pipeline, s.training.accumulation, p.chunks},
+                           pipeline_costs(parts, timed));
+  } else {
+    out.least = least_step(parts, timed);
+  }
   return out;
 }
 

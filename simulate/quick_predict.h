@@ -36,7 +36,13 @@ class QuickPredictor {
   // Precondition: violations(scenario) is empty.
   QuickPrediction predict(const Scenario& scenario);
 
-  PriceCache& cache() { return cache_; }
+  // What can be said before the step is run: the memory, and a proven bound of the time.
+  struct Bound {
+    double needed_bytes = 0;
+    bool fits = true;
+    Seconds least;  // 0 where it does not fit
+  };
+  Bound bound(const Scenario& scenario);
 
  private:
   const GpuProfile& gpu_;

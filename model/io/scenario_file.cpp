@@ -1,6 +1,7 @@
 #include "model/io/scenario_file.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <map>
 
@@ -13,6 +14,7 @@
 #include "model/io/scenario_entries.h"
 #include "model/parallel_layout.h"
 #include "model/scenario_rules.h"
+#include "model/usual_link.h"
 
 namespace stepsight {
 namespace {
@@ -77,6 +79,28 @@ ModelShape base_model(Sweep& sweep) {
 void resolve_batch(Scenario& scenario) {
   const std::int64_t shares = data_parallel(scenario) * scenario.training.accumulation;
   scenario.training.batch = std::max<std::int64_t>(1, scenario.training.global_batch / shares);
+}
+
+// "usual-nvswitch+400G": what machines with the scenario's card usually have of that kind, with that
+// many Gb/s of network for each of a full machine's eight cards. The profile's name counts, not its path.
+void resolve_usual_link(Cluster& cluster) {
+  constexpr std::string_view prefix = "usual-";
+  if (!cluster.link.starts_with(prefix)) return;
+  std::string kind = cluster.link.substr(prefix.size());
+  double network_Gbps = 0;
+  const std::size_t plus = kind.find('+');
+  if (plus != std::string::npos && kind.ends_with('G')) {
+    const std::string_view digits =
+        std::string_view(kind).substr(plus + 1, kind.size() - plus - 2);
+    const auto [end, status] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), network_Gbps);
+    const bool whole = status == std::errc{} && end == digits.data() + digits.size();
+    if (!whole || !(network_Gbps > 0 && network_Gbps < 1e6)) return;  // no link has that name
+    kind.resize(plus);
+  }
+  const std::string card = std::filesystem::path(cluster.gpu).stem().string();
+  const std::string found = usual_link(card, kind, 8 * network_Gbps);
+  if (found != kind) cluster.link = found;
 }
 
 // Full machines, or a part of one.
@@ -162,6 +186,7 @@ Scenario build_point(Sweep& sweep) {
   if (scenario.training.seq == 0) scenario.training.seq = longest_sequence(scenario.model);
   if (sweep.fixed_global_batch) resolve_batch(scenario);
   resolve_nodes(scenario.cluster);
+  resolve_usual_link(scenario.cluster);
   look_up_link(sweep, scenario.cluster);
   look_up_prices(sweep, scenario);
   return scenario;
@@ -306,6 +331,14 @@ std::vector<std::size_t> ScenarioPoints::coordinates(std::size_t index) const {
   return stepsight::coordinates(*inside_->about, index);
 }
 
+std::vector<std::string> ScenarioPoints::given(std::string_view key) const {
+  const Entry* entry = inside_->entries->find(key);
+  return entry == nullptr ? std::vector<std::string>() : entry->texts;
+}
+void ScenarioPoints::throw_mistakes() const {
+  inside_->errors.throw_if_any();
+}
+
 Scenario ScenarioPoints::at(std::size_t index) {
   Sweep& sweep = inside_->sweep;
   for (std::size_t i = sweep.chosen.size(); i-- > 0;) {
@@ -318,12 +351,15 @@ Scenario ScenarioPoints::at(std::size_t index) {
 
 ScenarioPoints read_scenario_points_text(const std::string& file,
                                          std::string_view text,
-                                         std::span<const KeyFlag> flags) {
+                                         std::span<const KeyFlag> flags,
+                                         PointRules rules) {
   Read read = read_sweep(file, text, flags, most_lazy_points);
   // Every link and every rule is looked at once; the first file's worth of mistakes is thrown.
-  do {
-    check_rules(read.sweep, build_point(read.sweep));
-  } while (!read.errors->full() && advance(read.sweep));
+  if (rules == PointRules::check) {
+    do {
+      check_rules(read.sweep, build_point(read.sweep));
+    } while (!read.errors->full() && advance(read.sweep));
+  }
   read.errors->throw_if_any();
   auto about = std::make_shared<ScenarioFile>();
   about->title = read.entries->title;
@@ -339,8 +375,10 @@ ScenarioPoints read_scenario_points_text(const std::string& file,
                                                                  std::move(*read.errors)));
 }
 
-ScenarioPoints read_scenario_points(const std::string& path, std::span<const KeyFlag> flags) {
-  return read_scenario_points_text(path, read_file(path, megabyte, "a scenario"), flags);
+ScenarioPoints read_scenario_points(const std::string& path,
+                                    std::span<const KeyFlag> flags,
+                                    PointRules rules) {
+  return read_scenario_points_text(path, read_file(path, megabyte, "a scenario"), flags, rules);
 }
 
 ScenarioFile read_scenario_text(const std::string& file,

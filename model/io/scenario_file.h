@@ -21,6 +21,8 @@ struct KeyFlag {
   std::string value;
 };
 
+enum class PointRules { check, ignore };
+
 // What a scenario file says, with its points built one by one when they are asked for: a sweep of a
 // million points takes no more memory than one of two. Copies share what was read; each is for one
 // thread.
@@ -39,13 +41,18 @@ class ScenarioPoints {
   [[nodiscard]] const std::vector<std::vector<std::string>>& axis_values() const;
   // Where point `index` stands on each axis.
   [[nodiscard]] std::vector<std::size_t> coordinates(std::size_t index) const;
+  // The values of a key as they were written, one or several; empty when it was not given.
+  [[nodiscard]] std::vector<std::string> given(std::string_view key) const;
+  // UserError with what at() has found wrong so far (links, price lists).
+  void throw_mistakes() const;
 
  private:
   struct Inside;
   explicit ScenarioPoints(std::unique_ptr<Inside> inside);
   friend ScenarioPoints read_scenario_points_text(const std::string& file,
                                                   std::string_view text,
-                                                  std::span<const KeyFlag> flags);
+                                                  std::span<const KeyFlag> flags,
+                                                  PointRules rules);
   std::unique_ptr<Inside> inside_;
 };
 
@@ -74,12 +81,15 @@ ScenarioFile read_scenario_text(const std::string& file,
 // A scenario from flags alone.
 ScenarioFile scenario_from_flags(std::span<const KeyFlag> flags);
 
-// The same without holding the points. Every point is checked, as far as the first mistake, before
-// this returns.
-ScenarioPoints read_scenario_points(const std::string& path, std::span<const KeyFlag> flags = {});
+// The same without holding the points. Every point is checked, as far as the first mistakes, before
+// this returns; with PointRules::ignore none is, for those who make other points of them.
+ScenarioPoints read_scenario_points(const std::string& path,
+                                    std::span<const KeyFlag> flags = {},
+                                    PointRules rules = PointRules::check);
 ScenarioPoints read_scenario_points_text(const std::string& file,
                                          std::string_view text,
-                                         std::span<const KeyFlag> flags = {});
+                                         std::span<const KeyFlag> flags = {},
+                                         PointRules rules = PointRules::check);
 
 // Where point `index` stands on each axis.
 std::vector<std::size_t> coordinates(const ScenarioFile& file, std::size_t index);

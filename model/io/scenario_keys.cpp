@@ -87,6 +87,8 @@ void assign_figure(Scenario& scenario, const Setting& value) {
 template <auto Field>
 constexpr auto cost = &assign_figure<&Scenario::cost, Field>;
 template <auto Field>
+constexpr auto plan_key = &assign<&Scenario::limits, Field>;
+template <auto Field>
 constexpr auto limits = &assign_figure<&Scenario::limits, Field>;
 
 using M = ModelShape;
@@ -340,6 +342,8 @@ constexpr auto keys = std::to_array<ScenarioKey>({
     {"cost", "day_worth", number, 0, 1e12, {}, cost<&Prices::day_worth>, "-",
      "what ending a day earlier is worth: more cards pay until a day costs more"},
 
+    {"plan", "micro_batch", integer, 1, 1e6, {}, plan_key<&L::micro_batch>,
+     "all that divide a rank's share", "sequences of a micro-step to try, usually an array"},
     {"plan", "deadline_days", number, 1e-6, 1e6, {}, limits<&L::deadline_days>, "none",
      "the run must be done by then"},
     {"plan", "budget", number, 1e-6, 1e15, {}, limits<&L::budget>, "none",
