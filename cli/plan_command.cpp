@@ -14,6 +14,7 @@
 #include "model/io/scenario_file.h"
 #include "reports/plan_report.h"
 #include "simulate/plan.h"
+#include "simulate/uncertainty.h"
 
 namespace stepsight {
 
@@ -126,11 +127,15 @@ void plan_command(const PlanFlags& flags, int& exit_code) {
   };
   const PlanResult result = plan(space, profile_of, options);
   progress.reset();
-  PlanReport report{points.title(), source_of(flags), space, result, {}, {}, profile_of};
+  PlanReport report{points.title(), source_of(flags), space, result, {}, {}, {}, profile_of};
   for (const GroupBest& group : result.groups) {
     const Scenario s = scenario_of(space, result.candidates[group.candidate]);
-    report.predictions.push_back(predict(s, profiles.get(s.cluster.gpu)));
-    report.money.push_back(group.money);
+    const GpuProfile& gpu = profiles.get(s.cluster.gpu);
+    const Prediction prediction = predict(s, gpu);
+    const Quantiles step = uncertainty_of(s, gpu, prediction).step;
+    report.money.push_back(money_of(s, gpu, {prediction.step.value, step.p5, step.p95}));
+    report.steps.push_back(step);
+    report.predictions.push_back(prediction);
   }
   if (!flags.candidates.empty()) write_output(flags.candidates, candidates_csv(report));
   write_output(flags.output, flags.json ? plan_json(report) : plan_text(report));

@@ -112,6 +112,24 @@ std::string groups_table(const PlanReport& report) {
   return out;
 }
 
+// How sure the figures of one group are.
+std::string interval_text(const PlanReport& report, std::size_t group, std::string_view name) {
+  const Quantiles& step = report.steps[group];
+  std::string out = fmt::format("With an interval of 90 % the {} takes {} to {} a step", name,
+                                format_seconds(step.p5), format_seconds(step.p95));
+  const std::optional<Money>& m = report.money[group];
+  if (m && m->run_s) {
+    out += fmt::format(", {} to {} days", format_amount(m->run_s->low / 86400),
+                       format_amount(m->run_s->high / 86400));
+  }
+  const Spending* spent = m ? m->cheaper() : nullptr;
+  if (spent != nullptr && spent->per_run) {
+    out += fmt::format(" and {} to {} {}", format_amount(spent->per_run->low),
+                       format_amount(spent->per_run->high), currency_of(report));
+  }
+  return wrap(out + ".") + "\n";
+}
+
 std::string verdict(const Loser& l, const GroupBest& best, const GpuProfile& gpu) {
   const Judged& j = l.judged;
   const auto slower = [&](double step) { return format_percent(step / best.step_s - 1, 1); };
@@ -234,6 +252,8 @@ std::string plan_text(const PlanReport& report) {
   }
   out += "\n" + groups_table(report);
   if (!r.fastest) return out + "\nNo plan keeps the limits.\n";
+  out += "\n" + interval_text(report, *r.fastest, "fastest");
+  if (r.cheapest && r.cheapest != r.fastest) out += interval_text(report, *r.cheapest, "cheapest");
   out += losers_text(report, *r.fastest);
   const PlanCandidate& fastest = r.candidates[r.groups[*r.fastest].candidate];
   out += "\n" + wrap("Look closer at the fastest: " + flags_of(report, fastest)) + "\n";
@@ -256,6 +276,9 @@ std::string plan_json(const PlanReport& report) {
     Json one = json_of(report, r.candidates[g.candidate]);
     const Prediction& p = report.predictions[i];
     one["step_time_s"] = g.step_s;
+    one["step_time_interval_s"] = {{"p5", report.steps[i].p5},
+                                   {"p50", report.steps[i].p50},
+                                   {"p95", report.steps[i].p95}};
     one["samples_per_s"] = g.samples_per_s;
     one["tokens_per_s"] = p.tokens_per_s;
     one["mfu"] = p.mfu;

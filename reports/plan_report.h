@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "simulate/plan.h"
+#include "model/quantiles.h"
 #include "simulate/predict.h"
 
 namespace stepsight {
@@ -16,7 +17,8 @@ struct PlanReport {
   const PlanSpace& space;
   const PlanResult& result;
   std::vector<Prediction> predictions;        // of each group's best
-  std::vector<std::optional<Money>> money;    // likewise, with intervals where they are known
+  std::vector<Quantiles> steps;               // likewise: its step with the interval
+  std::vector<std::optional<Money>> money;    // likewise, with that interval
   std::function<const GpuProfile&(const std::string&)> profile_of;
 };
 

@@ -25,6 +25,7 @@ flags=(--model llama2-7b --gpu h100-sxm --gpus 8,16 --gpus-per-node 8 --global-b
 good plan "${flags[@]}" --prices example-2026 --tokens 1e10
 has '^F fastest  C cheapest'
 has '^cost in USD'
+has '^With an interval of 90 % the fastest takes '
 wide=1 good plan "${flags[@]}" --json
 grep -q '"fastest": [01]' out || fail "JSON"
 good plan "${flags[@]}" --tensor 8 --pipeline 1 --strategy zero1
