@@ -1,5 +1,6 @@
 #include "simulate/quick_predict.h"
 
+#include "simulate/irregular_step.h"
 #include "simulate/memory.h"
 #include "simulate/money.h"
 #include "simulate/pipeline_step.h"
@@ -51,6 +52,7 @@ QuickPrediction QuickPredictor::predict(const Scenario& s) {
   } else {
     read(build_step(parts), out);
   }
+  out.step = with_waits(s, out.step);
   const auto stages = static_cast<double>(s.parallel.pipeline);
   const auto micro_steps = static_cast<double>(s.training.accumulation);
   out.samples_per_s = samples_of_step(s) / out.step.value;

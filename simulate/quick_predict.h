@@ -32,7 +32,7 @@ class QuickPredictor {
   // The profile must outlive the predictor.
   explicit QuickPredictor(const GpuProfile& gpu) : gpu_(gpu), cache_(gpu) {}
 
-  // The same step as predict(), to the last digit. UserError for a link that is not known.
+  // The same step as predict_step(), to the last digit. UserError for a link that is not known.
   // Precondition: violations(scenario) is empty.
   QuickPrediction predict(const Scenario& scenario);
 
