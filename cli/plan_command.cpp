@@ -74,6 +74,9 @@ PlanSpace space_of(ScenarioPoints& points) {
   if (!points.given("accumulation").empty()) {
     throw UserError("plan chooses accumulation itself: give micro_batch in [plan] to fix it");
   }
+  if (!points.given("slowest_gpu").empty()) {
+    throw UserError("plan does not know slowest_gpu: give slow_factor in [ranks] in its place");
+  }
   if (points.given("gpu").empty()) throw UserError("plan needs a gpu in [cluster]");
   PlanSpace space;
   space.bases = bases_of(points);

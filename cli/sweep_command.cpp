@@ -16,6 +16,7 @@
 #include "model/errors.h"
 #include "model/io/scenario_file.h"
 #include "reports/sweep_rows.h"
+#include "simulate/irregular_step.h"
 #include "simulate/ordered_workers.h"
 #include "simulate/quick_predict.h"
 
@@ -51,8 +52,12 @@ class Worker {
 
  private:
   void append(std::string& out, std::uint64_t index) {
-    const Scenario scenario = points_.at(index);
+    Scenario scenario = points_.at(index);
     const GpuProfile& gpu = *sweep_.gpus.at(scenario.cluster.gpu);
+    const std::string& other = scenario.irregular.slowest_gpu;
+    if (!other.empty()) {
+      scenario.irregular.slow_factor *= card_slowdown(scenario, gpu, *sweep_.gpus.at(other));
+    }
     auto& predictor = predictors_[&gpu];
     if (!predictor) predictor = std::make_unique<QuickPredictor>(gpu);
     const QuickPrediction r = predictor->predict(scenario);
@@ -70,11 +75,9 @@ class Worker {
 };
 
 // Every card that the sweep names, read before the threads start.
-std::map<std::string, const GpuProfile*> cards_of(ScenarioPoints points, Profiles& profiles) {
-  std::vector<std::string> names{points.at(0).cluster.gpu};
-  for (std::size_t a = 0; a < points.axes().size(); ++a) {
-    if (points.axes()[a] == "gpu") names = points.axis_values()[a];
-  }
+std::map<std::string, const GpuProfile*> cards_of(const ScenarioPoints& points, Profiles& profiles) {
+  std::vector<std::string> names = points.given("gpu");
+  for (const std::string& other : points.given("slowest_gpu")) names.push_back(other);
   std::map<std::string, const GpuProfile*> out;
   for (const std::string& name : names) out.emplace(name, &profiles.get(name));
   return out;
