@@ -104,7 +104,7 @@ double thousand_gpus_ms(const BenchContext&) {
 double plan_s(const BenchContext& context) {
   if (context.program.empty()) return std::numeric_limits<double>::quiet_NaN();
   const std::string command = "'" + context.program + "' plan '" STEPSIGHT_SOURCE_DIR
-                              "/scenarios/gpt_22b.toml' --global-batch 512"
+                              "/scenarios/plans/gpt_22b.toml' --global-batch 512"
                               " --fused-kernels true,false --flash-attention true,false"
                               " --overlap true,false --overlap-tensor true,false"
                               " --bucket-cap-MB 10,25,50,100,200 --threads 2 >/dev/null 2>&1";

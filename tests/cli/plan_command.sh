@@ -10,12 +10,12 @@ cd "$work"
 # shellcheck source=tests/cli/streams.bash
 . "$source_dir/tests/cli/streams.bash"
 
-good plan "$source_dir/scenarios/gpt_22b.toml"
+good plan "$source_dir/scenarios/plans/gpt_22b.toml"
 has '^1,[0-9]* candidates: '
 has 'Why nothing else on 8 GPUs'
 has '^Look closer at the fastest: stepsight predict '
 cp out first
-good plan "$source_dir/scenarios/gpt_22b.toml" --threads 3 --candidates all.csv
+good plan "$source_dir/scenarios/plans/gpt_22b.toml" --threads 3 --candidates all.csv
 cmp out first || fail "threads change the answer"
 [ "$(wc -l <all.csv)" -gt 1000 ] || fail "not every candidate has a row"
 grep -q ',simulated,' all.csv && grep -q ',bound,' all.csv && grep -q ',states,' all.csv || fail "fates"
@@ -40,3 +40,6 @@ bad 'global_batch' plan --model llama2-7b --gpu h100-sxm --gpus 8 --link nvlink4
 bad 'needs a scenario file' plan
 bad 'chooses accumulation itself' plan "${flags[@]}" --accumulation 4
 bad 'micro_batch' plan "${flags[@]}" --micro-batch 0
+
+# Every plan that ships.
+for scenario in "$source_dir"/scenarios/plans/*.toml; do good plan "$scenario"; done
