@@ -17,17 +17,19 @@ std::int64_t tag(std::int64_t kind, std::int64_t dtype, std::int64_t rest) {
   return kind | dtype << 4 | rest << 12;
 }
 
-// Convolutions have too many sizes; a convolution net's step is asked for as it is.
+// Every field by its name: one that is added does not compile until the key has it, too. Convolutions
+// have too many sizes; a convolution net's step is asked for as it is.
 bool key_of(const Work& work, Key& key) {
-  if (const auto* g = std::get_if<Gemm>(&work)) {
-    key = {tag(1, static_cast<int>(g->dtype), static_cast<int>(g->layout)), g->m, g->n, g->k,
-           g->batch, 0};
-  } else if (const auto* a = std::get_if<Attention>(&work)) {
-    const int flags = (a->causal ? 1 : 0) | (a->backward ? 2 : 0) | (a->dropout ? 4 : 0);
-    key = {tag(2, static_cast<int>(a->dtype), flags), a->batch, a->heads, a->kv_heads, a->seq,
-           a->head_dim};
-  } else if (const auto* p = std::get_if<Pass>(&work)) {
-    key = {tag(3, static_cast<int>(p->dtype), static_cast<int>(p->kind)), p->rows, p->cols, 0, 0, 0};
+  if (const auto* gemm = std::get_if<Gemm>(&work)) {
+    const auto& [m, n, k, batch, dtype, layout] = *gemm;
+    key = {tag(1, static_cast<int>(dtype), static_cast<int>(layout)), m, n, k, batch, 0};
+  } else if (const auto* attention = std::get_if<Attention>(&work)) {
+    const auto& [batch, heads, kv_heads, seq, head_dim, causal, backward, dropout, dtype] = *attention;
+    const int flags = (causal ? 1 : 0) | (backward ? 2 : 0) | (dropout ? 4 : 0);
+    key = {tag(2, static_cast<int>(dtype), flags), batch, heads, kv_heads, seq, head_dim};
+  } else if (const auto* pass = std::get_if<Pass>(&work)) {
+    const auto& [kind, rows, cols, dtype] = *pass;
+    key = {tag(3, static_cast<int>(dtype), static_cast<int>(kind)), rows, cols, 0, 0, 0};
   } else {
     return false;
   }
