@@ -73,11 +73,16 @@ void settle_cards(ScenarioFile& file) {
 
 }  // namespace
 
-ScenarioFile read_question(const ScenarioFlags& flags, std::string_view command) {
+std::vector<KeyFlag> key_flags(const ScenarioFlags& flags) {
   std::vector<KeyFlag> keys;
   for (const std::string& key : flags.given) {
     keys.push_back({flag_of(key), key, flags.keys.at(key)});
   }
+  return keys;
+}
+
+ScenarioFile read_question(const ScenarioFlags& flags, std::string_view command) {
+  const std::vector<KeyFlag> keys = key_flags(flags);
   if (flags.file.empty() && keys.empty()) {
     throw UserError(std::string(command) +
                     " needs a scenario file, or flags: --model, --gpu, --gpus, --batch, --seq");

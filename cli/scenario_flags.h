@@ -32,6 +32,9 @@ void add_scenario_flags(CLI::App& command, ScenarioFlags& flags);
 // After the parse: which flags were given. The order in which the axes of a sweep change is theirs.
 void note_given(ScenarioFlags& flags, const CLI::App& command);
 
+// The keys that were given, as the reader takes them.
+std::vector<KeyFlag> key_flags(const ScenarioFlags& flags);
+
 // With several GPUs and no link given, the profile's only one is taken, and said in `notes`.
 void choose_link(ScenarioFlags& flags, Profiles& profiles, std::vector<std::string>& notes);
 

@@ -153,28 +153,38 @@ float correlation(const Point& a, const Point& b, Axes axes) {
 
 // Solves (C + scatter) w = c for the neighbours' correlations C among themselves and c with the
 // query, by Cholesky; the estimate is w . residuals. The mean far away is 0, the formula alone.
+//
+// Columns of the matrix stand in rows of the array, and each is taken off all later ones at once: loops
+// over neighbouring numbers, which the compiler turns into vectors.
 double kriged(const Nearest& nearest, const Point& query, Axes axes) {
-  std::array<std::array<float, most_neighbours>, most_neighbours> l{};
-  std::array<float, most_neighbours> forward{};  // L^-1 c
-  std::array<float, most_neighbours> other{};    // L^-1 residuals
-  float estimate = 0;
-  for (std::size_t i = 0; i < nearest.wanted && nearest.best[i].sample != nullptr; ++i) {
-    const Sample& sample = *nearest.best[i].sample;
-    forward[i] = correlation(query, sample.at, axes);
-    other[i] = sample.log_residual;
-    float square = 1 + own_scatter;
-    for (std::size_t j = 0; j < i; ++j) {
-      float sum = correlation(sample.at, nearest.best[j].sample->at, axes);
-      for (std::size_t p = 0; p < j; ++p) sum -= l[i][p] * l[j][p];
-      l[i][j] = sum / l[j][j];
-      square -= l[i][j] * l[i][j];
-      forward[i] -= l[i][j] * forward[j];
-      other[i] -= l[i][j] * other[j];
+  std::array<std::array<float, most_neighbours>, most_neighbours> column;
+  std::array<float, most_neighbours> forward;  // L^-1 c
+  std::array<float, most_neighbours> other;    // L^-1 residuals
+  std::size_t n = 0;
+  for (; n < nearest.wanted && nearest.best[n].sample != nullptr; ++n) {
+    const Sample& sample = *nearest.best[n].sample;
+    forward[n] = correlation(query, sample.at, axes);
+    other[n] = sample.log_residual;
+    for (std::size_t j = 0; j < n; ++j) {
+      column[j][n] = correlation(sample.at, nearest.best[j].sample->at, axes);
     }
-    l[i][i] = std::sqrt(std::max(square, own_scatter));
-    forward[i] /= l[i][i];
-    other[i] /= l[i][i];
-    estimate += forward[i] * other[i];
+    column[n][n] = 1 + own_scatter;
+  }
+  float estimate = 0;
+  for (std::size_t p = 0; p < n; ++p) {
+    auto& l = column[p];
+    const float pivot = std::sqrt(std::max(l[p], own_scatter));
+    forward[p] /= pivot;
+    other[p] /= pivot;
+    estimate += forward[p] * other[p];
+    for (std::size_t i = p + 1; i < n; ++i) l[i] /= pivot;
+    for (std::size_t i = p + 1; i < n; ++i) forward[i] -= l[i] * forward[p];
+    for (std::size_t i = p + 1; i < n; ++i) other[i] -= l[i] * other[p];
+    for (std::size_t j = p + 1; j < n; ++j) {
+      const float factor = l[j];
+      float* const to = column[j].data();
+      for (std::size_t i = j; i < n; ++i) to[i] -= factor * l[i];
+    }
   }
   return static_cast<double>(estimate);
 }

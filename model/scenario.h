@@ -11,6 +11,7 @@
 #include "model/dtype.h"
 #include "model/irregular.h"
 #include "model/model_shape.h"
+#include "model/prices.h"
 
 namespace stepsight {
 
@@ -111,6 +112,7 @@ struct Cluster {
   std::int64_t gpus = 1;
   std::string link;  // link name, e.g. "nvlink4-nvswitch" or "loopback:2"; empty with one GPU
   std::int64_t nodes = 1;  // machines that the GPUs are spread over evenly
+  std::int64_t gpus_per_node = 0;  // instead: nodes follow from it; 0 = nodes are said
   std::string topo;        // file of `nvidia-smi topo -m` text, "[cluster.topology]", or empty
   // What `link` and `topo` stand for, once a reader has looked them up (model/io/link_file.h). Null:
   // the name alone decides.
@@ -152,6 +154,9 @@ struct Scenario {
   Cluster cluster;
   Parallel parallel;
   Irregular irregular;
+  Prices cost;
+  RunLength run;
+  PlanLimits limits;
 };
 
 }  // namespace stepsight

@@ -249,12 +249,19 @@ void check_cluster(Violations& found, const Scenario& s) {
                      "\"nvlink4-nvswitch\")",
                      {"gpus"}});
   }
-  if (c.nodes < 1 || (c.gpus >= 1 && c.gpus % c.nodes != 0)) {
+  if (c.nodes < 1 || (c.gpus_per_node == 0 && c.gpus >= 1 && c.gpus % c.nodes != 0)) {
     found.push_back({"cluster",
                      "nodes",
                      "nodes must divide gpus: " + std::to_string(c.gpus) +
                          " GPUs cannot be spread evenly over " + std::to_string(c.nodes) +
                          " machines",
+                     {"gpus"}});
+  }
+  if (c.gpus_per_node > 0 && c.gpus > c.gpus_per_node && c.gpus % c.gpus_per_node != 0) {
+    found.push_back({"cluster",
+                     "gpus_per_node",
+                     std::to_string(c.gpus) + " GPUs do not fill machines of " +
+                         std::to_string(c.gpus_per_node),
                      {"gpus"}});
   }
   const std::optional<std::int64_t> loops = loopback_count(c.link);

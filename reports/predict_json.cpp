@@ -1,4 +1,6 @@
 // The machine-readable forms of a prediction; every number of the text is here, too.
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -6,6 +8,7 @@
 
 #include "reports/json_parts.h"
 #include "reports/levers_report.h"
+#include "reports/money_report.h"
 #include "reports/predict_report.h"
 #include "reports/text_table.h"
 
@@ -142,6 +145,7 @@ Json json_of(const StudyPoint& p) {
                         {"mfu", json_of(rate_of(step, r.mfu * r.step.value))}};
     out["uncertainty"] = json_of(p.uncertainty);
   }
+  if (p.money) out["money"] = money_json(p.scenario, p.money);
   if (p.padded_vocabulary) out["padded_vocabulary_step_s"] = p.padded_vocabulary->value;
   return out;
 }
@@ -164,6 +168,7 @@ std::string predict_json(const PredictReport& report) {
     out["points"].push_back(std::move(point));
   }
   if (!report.levers.empty()) out["levers"] = levers_json(report.levers);
+  if (report.points.front().money) out["worth"] = worth_json(report);
   out["notes"] = report.notes;
   return out.dump(1) + "\n";
 }
@@ -176,7 +181,10 @@ std::string predict_csv(const PredictReport& report) {
       "model,gpu,gpus,link,batch,seq,accumulation,precision,step_time_s,samples_per_s,tokens_per_s,"
       "weak_speedup,weak_efficiency,strong_speedup,strong_efficiency,mfu,exposed_communication_s,"
       "communication_s,peak_memory_bytes,fits,bound_by,step_time_p5_s,step_time_p95_s,"
-      "weak_speedup_p5,weak_speedup_p95,strong_speedup_p5,strong_speedup_p95\n";
+      "weak_speedup_p5,weak_speedup_p95,strong_speedup_p5,strong_speedup_p95";
+  const bool money = std::ranges::any_of(
+      report.points, [](const StudyPoint& p) { return p.money.has_value(); });
+  out += (money ? money_csv_header() : "") + "\n";
   for (std::size_t i = 0; i < report.points.size(); ++i) {
     const StudyPoint& p = report.points[i];
     const Prediction& r = p.prediction;
@@ -208,7 +216,8 @@ std::string predict_csv(const PredictReport& report) {
                        r.memory.fits ? "yes" : "no",
                        bound_by(r));
     out += ends(p.uncertainty.step) + "," + ends(p.weak.speedup) + "," +
-           ends(p.strong ? p.strong->speedup : Quantiles{}) + "\n";
+           ends(p.strong ? p.strong->speedup : Quantiles{});
+    out += (money ? money_csv_cells(p.money) : "") + "\n";
   }
   return out;
 }

@@ -7,6 +7,7 @@
 
 #include "reports/certainty.h"
 #include "reports/levers_report.h"
+#include "reports/money_report.h"
 #include "reports/predict_sections.h"
 #include "reports/text_table.h"
 
@@ -88,6 +89,7 @@ struct Columns {
   bool scaling = false;
   bool exposed = false;
   bool images = true;  // every model takes images: throughput counts them, not tokens
+  bool money = false;
 };
 
 Columns columns_of(const PredictReport& report) {
@@ -96,6 +98,7 @@ Columns columns_of(const PredictReport& report) {
     if (p.scenario.cluster.gpus > 1) out.scaling = true;
     if (p.prediction.message_bytes > 0) out.exposed = true;
     if (!takes_images(p.scenario.model.family)) out.images = false;
+    if (p.money && p.money->cheaper() != nullptr) out.money = true;
   }
   return out;
 }
@@ -120,6 +123,10 @@ std::vector<std::string> figures(const StudyPoint& p, const Columns& columns) {
     out.push_back(r.message_bytes > 0 ? format_seconds(r.exposed_s) : "-");
   }
   out.push_back(format_bytes(r.memory.needed) + (r.memory.fits ? "" : "!"));
+  if (columns.money) {
+    const Spending* spent = p.money ? p.money->cheaper() : nullptr;
+    out.push_back(spent != nullptr ? format_amount(spent->per_million.value) : "-");
+  }
   return out;
 }
 
@@ -133,6 +140,7 @@ std::vector<TextTable::Column> figure_columns(const Columns& columns) {
   out.push_back({"MFU", Align::right, 2});
   if (columns.exposed) out.push_back({"exposed", Align::right, 3});
   out.push_back({"memory"});
+  if (columns.money) out.push_back({columns.images ? "cost/Mimg" : "cost/Mtok"});
   return out;
 }
 
@@ -188,6 +196,9 @@ std::string legend(const PredictReport& report, const GpuProfile& gpu, const std
                   info(type).name));
   add("exposed", "communication while the GPU has nothing to compute");
   add("memory", "peak of one GPU; ! where the card has less");
+  const std::string currency = p.scenario.cost.currency.empty() ? "USD" : p.scenario.cost.currency;
+  add("cost/Mtok", currency + " for a million tokens, the cheaper of renting and owning");
+  add("cost/Mimg", currency + " for a million images, the cheaper of renting and owning");
   return "\n" + out.body();
 }
 
@@ -221,6 +232,7 @@ std::string predict_text(const PredictReport& report, const GpuProfile& gpu) {
   std::string out = question(report, gpu) + "\n" + table + intervals_table(report) + about(report);
   out += why_not_linear(point) + where_time_goes(point) + verdicts(point, gpu);
   out += certainty(point.uncertainty) + levers_text(report.levers);
+  out += money_section(point) + worth_section(report);
   for (const std::string& note : report.notes) out += "\n" + wrap(note) + "\n";
   return out + legend(report, gpu, table);
 }

@@ -447,6 +447,18 @@ const MemoryPart& largest_part(const MemoryParts& parts) {
   });
 }
 
+StateWidths state_widths(const Scenario& scenario) {
+  const Widths w = widths_of(scenario);
+  return {w.parameter, w.gradient, w.optimizer};
+}
+
+Memory peak_memory_of(const StepWork& work,
+                      const Scenario& scenario,
+                      const GpuProfile& gpu,
+                      bool synced) {
+  return fullest_stage(work, scenario, gpu, synced);
+}
+
 Memory memory_of(const StepWork& work,
                  const Scenario& scenario,
                  const GpuProfile& gpu,

@@ -89,4 +89,18 @@ Memory memory_of(const StepWork& work,
                  const GpuProfile& gpu,
                  bool synced);
 
+// Bytes an element of a parameter's states takes on a rank that holds all of it.
+struct StateWidths {
+  double parameter = 0;
+  double gradient = 0;  // as it is held between backward and update
+  double optimizer = 0;
+};
+StateWidths state_widths(const Scenario& scenario);
+
+// The same without the largest batch and the remedies, which ask many times.
+Memory peak_memory_of(const StepWork& work,
+                      const Scenario& scenario,
+                      const GpuProfile& gpu,
+                      bool synced);
+
 }  // namespace stepsight

@@ -1,21 +1,34 @@
 #include "simulate/step_costs.h"
 
+#include "simulate/price_cache.h"
+
 namespace stepsight {
 
 namespace {
 
-std::vector<Cost> costs(const std::vector<Operator>& operators, const GpuProfile& gpu) {
+struct Pricing {
+  const GpuProfile& gpu;
+  PriceCache* cache;
+
+  [[nodiscard]] Cost of(const Work& work) const {
+    return cache != nullptr ? cache->cost(work) : cost(work, gpu);
+  }
+};
+
+std::vector<Cost> costs(const std::vector<Operator>& operators, const Pricing& prices) {
   std::vector<Cost> out;
   out.reserve(operators.size());
-  for (const Operator& op : operators) out.push_back(cost(op.work, gpu));
+  for (const Operator& op : operators) out.push_back(prices.of(op.work));
   return out;
 }
 
-StageCosts costs(const StageWork& stage, const Precision& precision, const GpuProfile& gpu) {
-  StageCosts out{costs(stage.forward, gpu), costs(stage.backward, gpu), {}, {}};
+StageCosts costs(const StageWork& stage, const Precision& precision, const Pricing& prices) {
+  StageCosts out{costs(stage.forward, prices), costs(stage.backward, prices), {}, {}};
+  out.accumulate.reserve(stage.ready.size());
+  out.copy.reserve(stage.ready.size());
   for (const GradientReady& gradient : stage.ready) {
-    out.accumulate.push_back(cost(accumulate_pass(gradient, precision), gpu));
-    out.copy.push_back(cost(bucket_copy_pass(gradient, precision), gpu));
+    out.accumulate.push_back(prices.of(accumulate_pass(gradient, precision)));
+    out.copy.push_back(prices.of(bucket_copy_pass(gradient, precision)));
   }
   return out;
 }
@@ -30,13 +43,17 @@ Pass bucket_copy_pass(const GradientReady& gradient, const Precision& precision)
   return {PassKind::copy, 1, gradient.elements, parameter_dtype(precision)};
 }
 
-StepCosts cost_step(const StepWork& work, const Precision& precision, const GpuProfile& gpu) {
-  StepCosts out{costs(work.embedding, precision, gpu),
-                costs(work.block, precision, gpu),
-                costs(work.kept_block, precision, gpu),
-                costs(work.head, precision, gpu),
+StepCosts cost_step(const StepWork& work,
+                    const Precision& precision,
+                    const GpuProfile& gpu,
+                    PriceCache* cache) {
+  const Pricing prices{gpu, cache};
+  StepCosts out{costs(work.embedding, precision, prices),
+                costs(work.block, precision, prices),
+                costs(work.kept_block, precision, prices),
+                costs(work.head, precision, prices),
                 {}};
-  for (const Operator& op : work.optimizer) out.optimizer.push_back(cost(op.work, gpu));
+  for (const Operator& op : work.optimizer) out.optimizer.push_back(prices.of(op.work));
   return out;
 }
 

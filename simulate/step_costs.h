@@ -10,6 +10,8 @@
 
 namespace stepsight {
 
+class PriceCache;
+
 // In the order of StageWork::forward, ::backward and, for the last two, ::ready.
 struct StageCosts {
   std::vector<Cost> forward;
@@ -27,6 +29,9 @@ struct StepCosts {
 Pass accumulate_pass(const GradientReady& gradient, const Precision& precision);
 Pass bucket_copy_pass(const GradientReady& gradient, const Precision& precision);
 
-StepCosts cost_step(const StepWork& work, const Precision& precision, const GpuProfile& gpu);
+StepCosts cost_step(const StepWork& work,
+                    const Precision& precision,
+                    const GpuProfile& gpu,
+                    PriceCache* cache = nullptr);
 
 }  // namespace stepsight

@@ -1,17 +1,20 @@
 #include "simulate/step_links.h"
 
+#include "simulate/price_cache.h"
+
 namespace stepsight {
 
 namespace {
 
 class Resolver {
  public:
-  Resolver(const GpuProfile& gpu, const Scenario& scenario) : gpu_(gpu), scenario_(scenario) {}
+  Resolver(const GpuProfile& gpu, const Scenario& scenario, PriceCache* cache)
+      : gpu_(gpu), scenario_(scenario), cache_(cache) {}
 
   void add(Axis axis, CollectiveKind kind) {
     Link& link = links.groups[static_cast<std::size_t>(axis)][static_cast<std::size_t>(kind)];
     if (link.kind != Link::Kind::none || axis_size(scenario_, axis) <= 1) return;
-    link = resolve_collective(gpu_, scenario_.cluster, group_of(scenario_, axis, kind));
+    link = resolve(group_of(scenario_, axis, kind));
   }
   void add(const StageWork& stage) {
     for (const auto* list : {&stage.forward_exchanges, &stage.backward_exchanges}) {
@@ -19,17 +22,26 @@ class Resolver {
     }
   }
 
+  [[nodiscard]] Link resolve(const CollectiveGroup& group) const {
+    return cache_ != nullptr ? cache_->collective(scenario_.cluster, group)
+                             : resolve_collective(gpu_, scenario_.cluster, group);
+  }
+
   StepLinks links;
 
  private:
   const GpuProfile& gpu_;
   const Scenario& scenario_;
+  PriceCache* cache_;
 };
 
 }  // namespace
 
-StepLinks resolve_links(const GpuProfile& gpu, const Scenario& scenario, const StepWork& work) {
-  Resolver found(gpu, scenario);
+StepLinks resolve_links(const GpuProfile& gpu,
+                        const Scenario& scenario,
+                        const StepWork& work,
+                        PriceCache* cache) {
+  Resolver found(gpu, scenario, cache);
   for (const StageWork* stage : {&work.embedding, &work.block, &work.head}) found.add(*stage);
   if (partial_elements(work) > 0) found.add(Axis::tensor, CollectiveKind::all_reduce);
   const Strategy strategy = scenario.parallel.strategy;
@@ -46,10 +58,10 @@ StepLinks resolve_links(const GpuProfile& gpu, const Scenario& scenario, const S
     const CollectiveGroup pair{
         CollectiveKind::send_recv, 2, all.nodes > 1 ? 2 : 1, all.nodes > 1 ? all.sharing : 1};
     found.add(Axis::tensor, CollectiveKind::all_gather);
-    found.links.neighbours = resolve_collective(gpu, scenario.cluster, pair);
+    found.links.neighbours = found.resolve(pair);
     if (scenario.model.tied_head) {
       const CollectiveGroup ends{CollectiveKind::all_reduce, 2, pair.nodes, pair.sharing};
-      found.links.ends = resolve_collective(gpu, scenario.cluster, ends);
+      found.links.ends = found.resolve(ends);
     }
   }
   const Link alone = loopback_link(scenario.cluster);

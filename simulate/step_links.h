@@ -10,6 +10,8 @@
 
 namespace stepsight {
 
+class PriceCache;
+
 struct StepLinks {
   // By axis and kind; Kind::none where a group has one rank or nobody asked.
   std::array<std::array<Link, collectives.size()>, axis_count> groups;
@@ -24,6 +26,9 @@ struct StepLinks {
 };
 
 // UserError for a link that the profile does not know, or a group that it cannot join.
-StepLinks resolve_links(const GpuProfile& gpu, const Scenario& scenario, const StepWork& work);
+StepLinks resolve_links(const GpuProfile& gpu,
+                        const Scenario& scenario,
+                        const StepWork& work,
+                        PriceCache* cache = nullptr);
 
 }  // namespace stepsight

@@ -30,6 +30,8 @@ struct StepTotals {
   double unmeasured_seconds = 0;  // kernels whose shape is far from every measured point
   double message_bytes = 0;       // gradients and gathered parameters
 
+  std::uint32_t last_label = 0;  // that label() returned
+
   // The label's index, new or known.
   std::uint32_t label(std::string_view text, Phase phase, WorkKind kind);
 };

@@ -106,6 +106,8 @@ std::vector<StudyPoint> study(std::span<const Scenario> points,
     point.uncertainty = many.uncertainty;
     point.padded_vocabulary = with_padded_vocabulary(scenario, gpu);
     point.scenario = scenario;
+    const Quantiles& step = many.uncertainty.step;
+    point.money = money_of(scenario, gpu, {point.prediction.step.value, step.p5, step.p95});
     out.push_back(std::move(point));
   }
   return out;

@@ -8,6 +8,7 @@
 
 #include "model/profile.h"
 #include "model/scenario.h"
+#include "simulate/money.h"
 #include "simulate/predict.h"
 #include "simulate/uncertainty.h"
 
@@ -31,6 +32,7 @@ struct StudyPoint {
   // What padding the vocabulary to a multiple of 64 would make of the step, where the head's rows are
   // not aligned.
   std::optional<Seconds> padded_vocabulary;
+  std::optional<Money> money;  // where the scenario has prices or the run's length
 };
 
 using ProfileOf = std::function<const GpuProfile&(const std::string& name)>;

@@ -9,6 +9,7 @@
 #include "model/power.h"
 #include "model/rounds.h"
 #include "simulate/irregular_step.h"
+#include "simulate/price_cache.h"
 
 namespace stepsight {
 
@@ -44,6 +45,7 @@ class Pricer {
         scenario_(parts.scenario),
         gpu_(parts.gpu),
         links_(parts.links),
+        cache_(parts.cache),
         without_(without),
         exchanges_(exchanges_gradients(parts) && !without.sync_copies),
         micro_steps_(static_cast<double>(parts.scenario.training.accumulation)),
@@ -53,6 +55,13 @@ class Pricer {
 
  private:
   [[nodiscard]] bool ddp() const { return scenario_.parallel.strategy == Strategy::ddp; }
+  [[nodiscard]] Cost price_of(const Work& work) const {
+    return cache_ != nullptr ? cache_->cost(work) : cost(work, gpu_);
+  }
+  [[nodiscard]] LinkCost price_of(const Link& link, double bytes) const {
+    return cache_ != nullptr ? cache_->message(link, Bytes{bytes})
+                             : message_time(link, gpu_, Bytes{bytes});
+  }
   Timed kernel(const Operator& op, const Cost& cost, Phase phase, double repeats);
   Timed kernel(
       const Operator& op, const Cost& cost, Phase phase, double repeats, double issue_us);
@@ -85,6 +94,7 @@ class Pricer {
   const Scenario& scenario_;
   const GpuProfile& gpu_;
   const StepLinks& links_;
+  PriceCache* cache_;
   const Without& without_;
   bool exchanges_;
   double micro_steps_;
@@ -125,7 +135,7 @@ Timed Pricer::message(const Link& link,
                       Phase phase,
                       double repeats,
                       double issue_us) {
-  const LinkCost c = message_time(link, gpu_, Bytes{bytes});
+  const LinkCost c = price_of(link, bytes);
   const Seconds time = without_.communication ? Seconds{0} : c.time;
   out_.kernel_seconds[static_cast<std::size_t>(WorkKind::communication)] += repeats * time.value;
   out_.host_seconds += repeats * issue_us * 1e-6;
@@ -141,7 +151,7 @@ Timed Pricer::message(const Link& link,
 Timed Pricer::copy(double elements, Dtype type, std::string_view text, double repeats) {
   if (elements < 1) return {};
   const Operator op{Pass{PassKind::copy, 1, static_cast<std::int64_t>(elements), type}, text};
-  return kernel(op, cost(op.work, gpu_), Phase::gradient_sync, repeats, 0);
+  return kernel(op, price_of(op.work), Phase::gradient_sync, repeats, 0);
 }
 
 // FLOP, counted in bf16's energy, and bytes of the step.
@@ -301,7 +311,7 @@ void Pricer::price_copies_back(std::span<const std::int64_t> elements) {
       const Operator op{bucket_copy_pass(gradient, scenario_.training.precision),
                         "copy back from bucket"};
       const Timed one = kernel(op,
-                               cost(op.work, gpu_),
+                               price_of(op.work),
                                Phase::gradient_sync,
                                syncs_,
                                gpu_.host.accumulate_us);
@@ -343,7 +353,7 @@ TimedUnit Pricer::unit(double elements, double gathers, double copies) {
     if (held == compute || elements < shards) return;
     const Operator op{Pass{kind, 1, static_cast<std::int64_t>(elements / shards), compute}, "cast shards"};
     on_the_way.kernel +=
-        kernel(op, cost(op.work, gpu_), Phase::gradient_sync, times, 0).kernel;
+        kernel(op, price_of(op.work), Phase::gradient_sync, times, 0).kernel;
   };
   if (shards <= 1) {
     out.gather.kernel += copy(elements, compute, "gather parameters", gathers * copies).kernel;

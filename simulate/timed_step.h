@@ -81,6 +81,7 @@ struct StepParts {
   const Scenario& scenario;
   const GpuProfile& gpu;
   const StepLinks& links;
+  PriceCache* cache = nullptr;  // of `gpu`; null: everything is priced anew
 };
 
 // Data-parallel ranks exchange gradients: there is a link, and a strategy that uses it.

@@ -27,7 +27,7 @@ class GivenKeys {
   bool has(std::string_view key) const;
 
  private:
-  std::bitset<128> bits_;
+  std::bitset<256> bits_;
 };
 
 // What a model of this family has unless its keys say otherwise; sizes are 0.

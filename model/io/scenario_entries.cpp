@@ -12,10 +12,13 @@
 namespace stepsight {
 namespace {
 
-constexpr std::array<std::string_view, 7> sections{"model",    "training", "cluster", "parallel",
-                                                   "ranks",    "loader",   "stalls"};
-constexpr std::array<std::pair<std::string_view, std::string_view>, 2> rivals{
-    {{"batch", "global_batch"}, {"name", "config"}}};
+constexpr std::array<std::string_view, 10> sections{
+    "model", "training", "cluster", "parallel", "ranks", "loader", "stalls", "run", "cost", "plan"};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> rivals{
+    {{"batch", "global_batch"},
+     {"name", "config"},
+     {"nodes", "gpus_per_node"},
+     {"tokens", "steps"}}};
 
 std::string written(const Setting& setting) {
   struct Text {

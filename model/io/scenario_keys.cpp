@@ -56,6 +56,12 @@ void set_schedule(Scenario& s, const Setting& v) {
 void set_offload(Scenario& s, const Setting& v) {
   s.parallel.offload = static_cast<Offload>(index_of(offload_names, v));
 }
+void set_price_list(Scenario& s, const Setting& v) {
+  s.cost.list = std::get<std::string>(v);
+}
+void set_currency(Scenario& s, const Setting& v) {
+  s.cost.currency = std::get<std::string>(v);
+}
 void set_strategy(Scenario& s, const Setting& v) {
   s.parallel.strategy = static_cast<Strategy>(index_of(strategy_names, v));
 }
@@ -70,12 +76,28 @@ template <auto Field>
 constexpr auto parallel = &assign<&Scenario::parallel, Field>;
 template <auto Field>
 constexpr auto irregular = &assign<&Scenario::irregular, Field>;
+template <auto Field>
+constexpr auto run_length = &assign<&Scenario::run, Field>;
+
+// A figure that may be absent.
+template <auto Part, auto Field>
+void assign_figure(Scenario& scenario, const Setting& value) {
+  scenario.*Part.*Field = std::get<double>(value);
+}
+template <auto Field>
+constexpr auto cost = &assign_figure<&Scenario::cost, Field>;
+template <auto Field>
+constexpr auto plan_key = &assign<&Scenario::limits, Field>;
+template <auto Field>
+constexpr auto limits = &assign_figure<&Scenario::limits, Field>;
 
 using M = ModelShape;
 using T = Training;
 using C = Cluster;
 using P = Parallel;
 using I = Irregular;
+using R = RunLength;
+using L = PlanLimits;
 constexpr KeyKind integer = KeyKind::integer;
 constexpr KeyKind number = KeyKind::number;
 constexpr KeyKind boolean = KeyKind::boolean;
@@ -84,7 +106,7 @@ constexpr KeyKind text = KeyKind::text;
 
 // The bounds are sanity, ten to a thousand times what exists; what a combination allows is said by
 // model/scenario_rules.h.
-constexpr std::array<ScenarioKey, 88> keys{{
+constexpr auto keys = std::to_array<ScenarioKey>({
     // clang-format off
     {"model", "name", text, 0, 0, {}, nullptr, "-",
      "a built-in model (`stepsight show models`) or the path of a model file"},
@@ -203,6 +225,8 @@ constexpr std::array<ScenarioKey, 88> keys{{
      "what the GPUs talk over (`stepsight show links`); `loopback:K` for a partner on one GPU"},
     {"cluster", "nodes", integer, 1, 1e6, {}, cluster<&C::nodes>, "1",
      "machines that the GPUs are spread over evenly; the link then names a network, too"},
+    {"cluster", "gpus_per_node", integer, 1, 1e6, {}, cluster<&C::gpus_per_node>, "-",
+     "instead of `nodes`: GPUs of a full machine; fewer GPUs are one machine"},
     {"cluster", "topo", text, 0, 0, {}, cluster<&C::topo>, "-",
      "file with the output of `nvidia-smi topo -m`: how the machine really is wired"},
 
@@ -268,8 +292,66 @@ constexpr std::array<ScenarioKey, 88> keys{{
      "seconds that all ranks stand still at a time (evaluation, samples, logging)"},
     {"stalls", "stall_steps", integer, 0, 1e9, {}, irregular<&I::stall_steps>,
      "needed with `stall_s`", "steps between two such pauses"},
+
+    {"run", "tokens", number, 1, 1e18, {}, run_length<&R::tokens>, "-",
+     "of the whole training run"},
+    {"run", "steps", integer, 1, 1e12, {}, run_length<&R::steps>, "-",
+     "instead of `tokens`: optimizer steps of the run"},
+    {"run", "gpu_mtbf_hours", number, 1, 1e9, {}, run_length<&R::gpu_mtbf_hours>,
+     "nothing fails", "mean hours between failures that one GPU's share of the cluster causes"},
+    {"run", "checkpoint_s", number, 0, 1e6, {}, run_length<&R::checkpoint_s>, "0",
+     "seconds that training stands still while it saves"},
+    {"run", "checkpoint_interval_s", number, 1, 1e9, {}, run_length<&R::checkpoint_interval_s>,
+     "the best one", "seconds of training between two checkpoints"},
+    {"run", "restart_s", number, 0, 1e7, {}, run_length<&R::restart_s>, "0",
+     "seconds from a failure until training goes on"},
+
+    {"cost", "prices", text, 0, 0, {}, set_price_list, "-",
+     "a price list (`prices/`, or the path of a file) for every figure below that is not given"},
+    {"cost", "currency", text, 0, 0, {}, set_currency, "the list's, or USD",
+     "what the amounts are in"},
+    {"cost", "rent_per_gpu_hour", number, 0, 1e6, {}, cost<&Prices::rent_per_gpu_hour>, "-",
+     "renting one GPU with its share of a machine"},
+    {"cost", "gpu_price", number, 0, 1e9, {}, cost<&Prices::gpu_price>, "-", "buying one card"},
+    {"cost", "node_price", number, 0, 1e9, {}, cost<&Prices::node_price>, "0",
+     "a machine without its cards"},
+    {"cost", "bridge_price", number, 0, 1e9, {}, cost<&Prices::bridge_price>, "0",
+     "an NVLink bridge between two cards, where the link has them"},
+    {"cost", "nic_price", number, 0, 1e9, {}, cost<&Prices::nic_price>, "0",
+     "one network adapter, whatever its rate"},
+    {"cost", "nic_price_per_Gbps", number, 0, 1e9, {}, cost<&Prices::nic_price_per_Gbps>, "0",
+     "of an adapter with its cable, for each Gb/s of its rate"},
+    {"cost", "switch_price_per_Gbps", number, 0, 1e9, {}, cost<&Prices::switch_price_per_Gbps>, "0",
+     "of the switches, for each Gb/s of every adapter"},
+    {"cost", "facility_share", number, 0, 100, {}, cost<&Prices::facility_share>, "0",
+     "rooms, cooling and racks, as a share of the purchase on top of it"},
+    {"cost", "resale_share", number, 0, 1, {}, cost<&Prices::resale_share>, "0",
+     "share of the purchase that is left at the end of its life"},
+    {"cost", "years", number, 0.01, 100, {}, cost<&Prices::years>, "3",
+     "life of what was bought"},
+    {"cost", "utilisation", number, 0.001, 1, {}, cost<&Prices::utilisation>, "1",
+     "share of that life in which the machines train"},
+    {"cost", "power_price_per_kWh", number, 0, 1e4, {}, cost<&Prices::power_price_per_kWh>, "0",
+     "electricity of machines that were bought; rent includes it"},
+    {"cost", "gpu_power_W", number, 0, 1e5, {}, cost<&Prices::gpu_power_W>, "the card's limit",
+     "what one card draws while it trains"},
+    {"cost", "node_power_W", number, 0, 1e6, {}, cost<&Prices::node_power_W>, "0",
+     "what a machine draws without its cards"},
+    {"cost", "pue", number, 1, 10, {}, cost<&Prices::pue>, "1",
+     "power at the meter over power of the machines (cooling, conversion)"},
+    {"cost", "day_worth", number, 0, 1e12, {}, cost<&Prices::day_worth>, "-",
+     "what ending a day earlier is worth: more cards pay until a day costs more"},
+
+    {"plan", "micro_batch", integer, 1, 1e6, {}, plan_key<&L::micro_batch>,
+     "all that divide a rank's share", "sequences of a micro-step to try, usually an array"},
+    {"plan", "deadline_days", number, 1e-6, 1e6, {}, limits<&L::deadline_days>, "none",
+     "the run must be done by then"},
+    {"plan", "budget", number, 1e-6, 1e15, {}, limits<&L::budget>, "none",
+     "the run must not cost more (the cheaper of renting and owning)"},
+    {"plan", "power_limit_kW", number, 1e-6, 1e9, {}, limits<&L::power_limit_kW>, "none",
+     "the machines must not draw more"},
     // clang-format on
-}};
+});
 
 }  // namespace
 

@@ -19,7 +19,7 @@ enum class KeyKind { integer, number, boolean, word, text };
 using Setting = std::variant<bool, std::int64_t, double, std::string>;
 
 struct ScenarioKey {
-  std::string_view section;  // "model", "training", "cluster", "parallel"
+  std::string_view section;  // "model", "training", "cluster", "parallel", "run", "cost", "plan"
   std::string_view name;     // unique over all sections
   KeyKind kind;
   double least = 0;  // of an integer or a number

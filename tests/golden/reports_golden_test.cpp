@@ -1,4 +1,6 @@
 // The texts that people read, of figures made up here: a new measurement changes none of them.
+#include <algorithm>
+
 #include "reports/predict_report.h"
 #include "reports/show_report.h"
 #include "tests/golden/golden.h"
@@ -176,6 +178,30 @@ TEST_CASE("A host-bound sweep over other keys reads as approved") {
 TEST_CASE("A sweep with intervals and levers reads as approved") {
   check_golden("predict_sure.txt", predict_text(sure_sweep(), toy_gpu()));
   check_golden("predict_sure.json", predict_json(sure_sweep()));
+}
+
+TEST_CASE("The cost of a sweep over cards reads as approved") {
+  PredictReport report = gpus_sweep();
+  GpuProfile gpu = toy_gpu();
+  gpu.power_W = 500;
+  for (StudyPoint& p : report.points) {
+    Scenario& s = p.scenario;
+    s.cluster.nodes = std::max<std::int64_t>(1, s.cluster.gpus / 8);
+    s.run = {1e11, 0, 20000, 60, 0, 600};
+    s.cost.list = "a-list";
+    s.cost.list_title = "prices of a test (2026-01)";
+    s.cost.rent_per_gpu_hour = 2;
+    s.cost.gpu_price = 20000;
+    s.cost.node_price = 30000;
+    s.cost.facility_share = 0.1;
+    s.cost.power_price_per_kWh = 0.2;
+    s.cost.pue = 1.3;
+    s.cost.day_worth = 25;
+    const double step = p.prediction.step.value;
+    p.money = money_of(s, gpu, {step, 0.9 * step, 1.2 * step});
+  }
+  check_golden("predict_money.txt", predict_text(report, gpu));
+  check_golden("predict_money.json", predict_json(report));
 }
 
 TEST_CASE("The machine's form of a prediction reads as approved") {

@@ -240,7 +240,7 @@ price = 1
        "amp-fp16, master-bf16, master-fp16, got \"bf61\"; did you mean 'bf16'?\n"
        "s.toml:9:2: missing key 'gpu' in [cluster]\n"
        "s.toml:10:8: 'gpus' in [cluster] must be an integer from 1 to 1000000, got 0\n"
-       "s.toml:11:2: unknown table 'costs' in the file");
+       "s.toml:11:2: unknown table 'costs' in the file; did you mean 'cost'?");
 }
 
 TEST_CASE("rules between keys are told beside misread keys that they do not depend on") {

@@ -1,0 +1,176 @@
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/profiles.h"
+#include "cli/progress.h"
+#include "cli/scenario_flags.h"
+#include "cli/wrap.h"
+#include "model/errors.h"
+#include "model/io/scenario_file.h"
+#include "reports/plan_report.h"
+#include "simulate/plan.h"
+#include "simulate/uncertainty.h"
+
+namespace stepsight {
+
+namespace {
+
+struct PlanFlags : ScenarioFlags {
+  std::string output;
+  std::string candidates;
+  unsigned threads = 0;
+  bool json = false;
+  bool exhaustive = false;
+};
+
+// Keys that the search itself sets: their arrays are what it chooses from.
+constexpr std::array<std::string_view, 10> searched{"gpus",   "tensor",   "context",   "pipeline",
+                                                    "chunks", "strategy", "schedule",  "recompute",
+                                                    "sequence", "micro_batch"};
+
+std::vector<std::int64_t> integers(const std::vector<std::string>& texts) {
+  std::vector<std::int64_t> out;
+  for (const std::string& text : texts) out.push_back(std::stoll(text));
+  return out;
+}
+
+// The reader has found every text among the words.
+template <typename Enum, std::size_t N>
+std::vector<Enum> enumerators(const std::vector<std::string>& texts,
+                              const std::array<std::string_view, N>& words) {
+  std::vector<Enum> out;
+  for (const std::string& text : texts) {
+    out.push_back(static_cast<Enum>(std::ranges::find(words, text) - words.begin()));
+  }
+  return out;
+}
+
+// One base for every combination of the axes that are not searched.
+std::vector<Scenario> bases_of(ScenarioPoints& points) {
+  std::vector<Scenario> out;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const std::vector<std::size_t> at = points.coordinates(i);
+    bool first = true;
+    for (std::size_t a = 0; a < at.size(); ++a) {
+      const bool is_searched = std::ranges::find(searched, points.axes()[a]) != searched.end();
+      if (is_searched && at[a] != 0) first = false;
+    }
+    if (first) out.push_back(points.at(i));
+  }
+  points.throw_mistakes();
+  return out;
+}
+
+PlanSpace space_of(ScenarioPoints& points) {
+  if (points.given("global_batch").empty()) {
+    throw UserError("plan needs global_batch in [training]: the sequences of a step over all GPUs, "
+                    "which it shares out");
+  }
+  if (!points.given("accumulation").empty()) {
+    throw UserError("plan chooses accumulation itself: give micro_batch in [plan] to fix it");
+  }
+  if (!points.given("slowest_gpu").empty()) {
+    throw UserError("plan does not know slowest_gpu: give slow_factor in [ranks] in its place");
+  }
+  if (points.given("gpu").empty()) throw UserError("plan needs a gpu in [cluster]");
+  PlanSpace space;
+  space.bases = bases_of(points);
+  space.gpus = integers(points.given("gpus"));
+  if (space.gpus.empty()) space.gpus = {1};
+  space.tensor = integers(points.given("tensor"));
+  space.context = integers(points.given("context"));
+  space.pipeline = integers(points.given("pipeline"));
+  space.chunks = integers(points.given("chunks"));
+  space.micro_batch = integers(points.given("micro_batch"));
+  space.strategies = enumerators<Strategy>(points.given("strategy"), strategy_names);
+  space.schedules = enumerators<PipelineSchedule>(points.given("schedule"), schedule_names);
+  space.recompute = enumerators<Recompute>(points.given("recompute"), recompute_names);
+  for (const std::string& text : points.given("sequence")) space.sequence.push_back(text == "true");
+  return space;
+}
+
+ScenarioPoints read(const PlanFlags& flags) {
+  const std::vector<KeyFlag> keys = key_flags(flags);
+  if (flags.file.empty() && keys.empty()) {
+    throw UserError("plan needs a scenario file, or flags: --model, --gpu, --gpus, --global-batch");
+  }
+  return flags.file.empty()
+             ? read_scenario_points_text("command line", "", keys, PointRules::ignore)
+             : read_scenario_points(flags.file, keys, PointRules::ignore);
+}
+
+std::string source_of(const PlanFlags& flags) {
+  std::string out = flags.file;
+  for (const std::string& key : flags.given) {
+    if (std::ranges::find(searched, key) != searched.end()) continue;
+    out += (out.empty() ? "" : " ") + flag_of(key) + " " + flags.keys.at(key);
+  }
+  return out;
+}
+
+void plan_command(const PlanFlags& flags, int& exit_code) {
+  ScenarioPoints points = read(flags);
+  const PlanSpace space = space_of(points);
+  Profiles profiles;
+  const ProfileOf profile_of = [&](const std::string& name) -> const GpuProfile& {
+    return profiles.get(name);
+  };
+  PlanOptions options;
+  options.threads = flags.threads > 0 ? flags.threads : std::max(1U, std::thread::hardware_concurrency());
+  options.exhaustive = flags.exhaustive;
+  std::unique_ptr<Progress> progress;
+  options.progress = [&](std::uint64_t done, std::uint64_t of) {
+    if (!progress) progress = std::make_unique<Progress>("candidates", of);
+    progress->show(done);
+  };
+  const PlanResult result = plan(space, profile_of, options);
+  progress.reset();
+  PlanReport report{points.title(), source_of(flags), space, result, {}, {}, {}, profile_of};
+  for (const GroupBest& group : result.groups) {
+    const Scenario s = scenario_of(space, result.candidates[group.candidate]);
+    const GpuProfile& gpu = profiles.get(s.cluster.gpu);
+    const Prediction prediction = predict(s, gpu);
+    const Quantiles step = uncertainty_of(s, gpu, prediction).step;
+    report.money.push_back(money_of(s, gpu, {prediction.step.value, step.p5, step.p95}));
+    report.steps.push_back(step);
+    report.predictions.push_back(prediction);
+  }
+  if (!flags.candidates.empty()) write_output(flags.candidates, candidates_csv(report));
+  write_output(flags.output, flags.json ? plan_json(report) : plan_text(report));
+  if (!result.fastest) exit_code = exit_check_failed;
+}
+
+}  // namespace
+
+void add_plan_command(CLI::App& app, int& exit_code) {
+  auto flags = std::make_shared<PlanFlags>();
+  CLI::App* command =
+      app.add_subcommand("plan", "The best way to share a model out to machines, and what it costs");
+  command->add_flag("--json", flags->json, "for machines");
+  command->add_option("-o,--output", flags->output, "write to this file instead");
+  command->add_option("--candidates", flags->candidates,
+                      help_text("write what became of every candidate to this CSV file"));
+  command->add_flag("--exhaustive", flags->exhaustive,
+                    help_text("simulate everything that fits, whatever the bounds say"));
+  command->add_option("--threads", flags->threads, "0: as many as the machine has")
+      ->check(CLI::Range(0U, 1024U));
+  command->preparse_callback(
+      [flags, command](std::size_t) { add_scenario_flags(*command, *flags); });
+  command->footer(
+      "Example:\n"
+      "  stepsight plan --model llama2-70b --gpu h100-sxm --gpus 64,128,256 --gpus-per-node 8 \\\n"
+      "    --link nvlink4-nvswitch+8x400G-ib --global-batch 512 --prices example-2026 \\\n"
+      "    --tokens 1e12\n"
+      "Exit code 1: no plan fits and keeps the limits.");
+  command->callback([flags, command, &exit_code] {
+    note_given(*flags, *command);
+    plan_command(*flags, exit_code);
+  });
+}
+
+}  // namespace stepsight

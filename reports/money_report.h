@@ -1,0 +1,31 @@
+// Money and the value of more cards: sections of a prediction's text, and their JSON and CSV.
+#pragma once
+#include <optional>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "reports/predict_report.h"
+
+namespace stepsight {
+
+// "12.3", "1,234", "0.0045": an amount with three significant digits and thousands separated.
+std::string format_amount(double amount);
+
+// What the run of one point costs: renting against owning, time to train, failures. Empty where the
+// scenario names neither prices nor the run's length.
+std::string money_section(const StudyPoint& point);
+
+// What each added card brings, and what other links and cards are worth; empty where the sweep has no
+// such axis.
+std::string worth_section(const PredictReport& report);
+
+nlohmann::ordered_json money_json(const Scenario& scenario, const std::optional<Money>& money);
+nlohmann::ordered_json worth_json(const PredictReport& report);
+
+// Columns that are only there where some point has money: a header and a row, each cell with a comma
+// before it. Amounts in the scenario's currency.
+std::string money_csv_header();
+std::string money_csv_cells(const std::optional<Money>& money);
+
+}  // namespace stepsight

@@ -1,0 +1,325 @@
+#include "reports/plan_report.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "model/parallel_layout.h"
+#include "reports/money_report.h"
+#include "reports/text_table.h"
+
+namespace stepsight {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view name_of(Strategy s) {
+  return strategy_names[static_cast<std::size_t>(s)];
+}
+std::string_view name_of(PipelineSchedule s) {
+  return schedule_names[static_cast<std::size_t>(s)];
+}
+std::string_view name_of(Recompute r) {
+  return recompute_names[static_cast<std::size_t>(r)];
+}
+
+std::size_t count(const PlanResult& r, Fate fate) {
+  return r.counts[static_cast<std::size_t>(fate)];
+}
+
+std::string counts_text(const PlanResult& r) {
+  const auto n = [&](Fate fate) { return format_count(static_cast<double>(count(r, fate))); };
+  return wrap(fmt::format(
+             "{} candidates: {} break a rule, {} have states larger than the card, {} do not fit, "
+             "{} cannot keep the limits, {} have a proven bound that is no shorter than the best step "
+             "on the same machines, {} were simulated.",
+             format_count(static_cast<double>(r.candidates.size())), n(Fate::impossible),
+             n(Fate::states), n(Fate::memory), n(Fate::limits), n(Fate::bound), n(Fate::simulated))) +
+         "\n";
+}
+
+std::string currency_of(const PlanReport& report) {
+  const std::string& given = report.space.bases.front().cost.currency;
+  return given.empty() ? "USD" : given;
+}
+
+// Whether the bases differ in a text.
+template <typename Get>
+bool differ(const PlanReport& report, Get get) {
+  return std::ranges::any_of(report.space.bases, [&](const Scenario& s) {
+    return get(s) != get(report.space.bases.front());
+  });
+}
+
+std::string groups_table(const PlanReport& report) {
+  const PlanResult& r = report.result;
+  const bool cards = differ(report, [](const Scenario& s) { return s.cluster.gpu; });
+  const bool links = differ(report, [](const Scenario& s) { return s.cluster.link; });
+  bool days = false, cost = false;
+  for (const auto& m : report.money) {
+    days = days || (m && m->run_s);
+    cost = cost || (m && m->cheaper() != nullptr);
+  }
+  TextTable table;
+  table.columns = {{"GPUs"}};
+  if (cards) table.columns.push_back({"card", Align::left});
+  if (links) table.columns.push_back({"link", Align::left, 1});
+  table.columns.push_back({"step"});
+  table.columns.push_back({"MFU", Align::right, 3});
+  table.columns.push_back({"memory", Align::right, 2});
+  if (days) table.columns.push_back({"days"});
+  if (cost) table.columns.push_back({days ? "cost" : "cost/M"});
+  table.columns.push_back({"", Align::left});
+  table.columns.push_back({"plan", Align::left});
+  for (std::size_t i = 0; i < r.groups.size(); ++i) {
+    const GroupBest& g = r.groups[i];
+    const PlanCandidate& c = r.candidates[g.candidate];
+    const Scenario& base = report.space.bases[c.base];
+    std::vector<std::string> row{std::to_string(c.gpus)};
+    if (cards) row.push_back(base.cluster.gpu);
+    if (links) row.push_back(base.cluster.link);
+    row.push_back(format_seconds(g.step_s));
+    row.push_back(format_percent(report.predictions[i].mfu, 0));
+    row.push_back(format_bytes(report.predictions[i].memory.needed));
+    const std::optional<Money>& m = report.money[i];
+    if (days) row.push_back(m && m->run_s ? format_amount(m->run_s->value / 86400) : "-");
+    const Spending* spent = m ? m->cheaper() : nullptr;
+    if (cost) {
+      row.push_back(spent == nullptr ? "-"
+                    : spent->per_run ? format_amount(spent->per_run->value)
+                                     : format_amount(spent->per_million.value));
+    }
+    std::string marks = g.within_limits ? "" : "-";
+    if (g.on_front) marks += "*";
+    if (r.fastest == i) marks += "F";
+    if (r.cheapest == i) marks += "C";
+    row.push_back(marks);
+    row.push_back(plan_words(report.space, c));
+    table.rows.push_back(std::move(row));
+  }
+  std::string out = table.fitted();
+  const bool several = r.groups.size() > 1;
+  out += "\n";
+  if (several) out += "F fastest  C cheapest  * no other machines are both faster and cheaper\n";
+  const bool late = std::ranges::any_of(r.groups, [](const GroupBest& g) { return !g.within_limits; });
+  if (late) out += "- outside the limits of [plan]\n";
+  out += wrap("tp tensor, cp context, pp pipeline (x chunks), dp data parallel ranks; mb sequences of a "
+              "micro-step x micro-steps; seq sequence parallel") + "\n";
+  if (cost) out += "cost in " + currency_of(report) + ", the cheaper of renting and owning\n";
+  return out;
+}
+
+// How sure the figures of one group are.
+std::string interval_text(const PlanReport& report, std::size_t group, std::string_view name) {
+  const Quantiles& step = report.steps[group];
+  std::string out = fmt::format("With an interval of 90 % the {} takes {} to {} a step", name,
+                                format_seconds(step.p5), format_seconds(step.p95));
+  const std::optional<Money>& m = report.money[group];
+  if (m && m->run_s) {
+    out += fmt::format(", {} to {} days", format_amount(m->run_s->low / 86400),
+                       format_amount(m->run_s->high / 86400));
+  }
+  const Spending* spent = m ? m->cheaper() : nullptr;
+  if (spent != nullptr && spent->per_run) {
+    out += fmt::format(" and {} to {} {}", format_amount(spent->per_run->low),
+                       format_amount(spent->per_run->high), currency_of(report));
+  }
+  return wrap(out + ".") + "\n";
+}
+
+std::string verdict(const Loser& l, const GroupBest& best, const GpuProfile& gpu) {
+  const Judged& j = l.judged;
+  const auto slower = [&](double step) { return format_percent(step / best.step_s - 1, 1); };
+  switch (j.fate) {
+    case Fate::impossible: return "impossible";
+    case Fate::states:
+      return fmt::format("states of {} on a card of {}", format_bytes(static_cast<double>(j.bytes)),
+                         format_bytes(gpu.memory_bytes));
+    case Fate::memory:
+      return fmt::format("needs {} of {}", format_bytes(static_cast<double>(j.bytes)),
+                         format_bytes(gpu.memory_bytes));
+    case Fate::limits: return "outside the limits";
+    case Fate::bound:
+      return fmt::format("at least {} ({} more)", format_seconds(j.least_s), slower(j.least_s));
+    case Fate::simulated:
+      return j.step_s == best.step_s ? std::string("as fast")
+                                     : fmt::format("{} ({} more)", format_seconds(j.step_s),
+                                                   slower(j.step_s));
+  }
+  return "";
+}
+
+std::string losers_text(const PlanReport& report, std::size_t group) {
+  const GroupBest& best = report.result.groups[group];
+  const PlanCandidate& c = report.result.candidates[best.candidate];
+  const GpuProfile& gpu = report.profile_of(report.space.bases[c.base].cluster.gpu);
+  TextTable table;
+  table.columns = {{"instead", Align::left}, {"best step", Align::left}, {"with", Align::left, 1}};
+  for (const Loser& l : losers_of(report.space, report.result, best)) {
+    table.rows.push_back({fmt::format("{} = {}", l.key, l.value), verdict(l, best, gpu),
+                          plan_words(report.space, report.result.candidates[l.candidate])});
+  }
+  if (table.rows.empty()) return "";
+  return "\n" +
+         wrap(fmt::format("Why nothing else on {} GPUs: the best of the others, by what they differ in",
+                          c.gpus)) +
+         "\n" + table.fitted();
+}
+
+std::string flags_of(const PlanReport& report, const PlanCandidate& c) {
+  const Scenario s = scenario_of(report.space, c);
+  std::string out = "stepsight predict " + report.source;
+  const auto flag = [&](std::string_view name, const auto& value) {
+    out += fmt::format(" --{} {}", name, value);
+  };
+  flag("gpus", s.cluster.gpus);
+  if (differ(report, [](const Scenario& b) { return b.cluster.gpu; })) flag("gpu", s.cluster.gpu);
+  if (differ(report, [](const Scenario& b) { return b.cluster.link; })) flag("link", s.cluster.link);
+  flag("strategy", name_of(s.parallel.strategy));
+  flag("tensor", s.parallel.tensor);
+  if (s.parallel.context > 1) flag("context", s.parallel.context);
+  flag("pipeline", s.parallel.pipeline);
+  if (s.parallel.pipeline > 1) flag("schedule", name_of(s.parallel.schedule));
+  if (s.parallel.chunks > 1) flag("chunks", s.parallel.chunks);
+  flag("accumulation", s.training.accumulation);
+  flag("recompute", name_of(s.training.recompute));
+  flag("sequence", s.parallel.sequence ? "true" : "false");
+  return out;
+}
+
+Json json_of(const PlanReport& report, const PlanCandidate& c) {
+  const Scenario s = scenario_of(report.space, c);
+  return {{"gpu", s.cluster.gpu},
+          {"link", s.cluster.link},
+          {"gpus", s.cluster.gpus},
+          {"nodes", s.cluster.nodes},
+          {"strategy", name_of(s.parallel.strategy)},
+          {"tensor", s.parallel.tensor},
+          {"context", s.parallel.context},
+          {"pipeline", s.parallel.pipeline},
+          {"data", data_parallel(s)},
+          {"schedule", name_of(s.parallel.schedule)},
+          {"chunks", s.parallel.chunks},
+          {"batch", s.training.batch},
+          {"accumulation", s.training.accumulation},
+          {"recompute", name_of(s.training.recompute)},
+          {"sequence", s.parallel.sequence}};
+}
+
+Json json_of(const Judged& j) {
+  Json out = {{"fate", fate_names[static_cast<std::size_t>(j.fate)]}};
+  if (j.bytes > 0) out["needed_bytes"] = j.bytes;
+  if (j.least_s > 0) out["least_step_s"] = j.least_s;
+  if (j.step_s > 0) out["step_time_s"] = j.step_s;
+  return out;
+}
+
+}  // namespace
+
+std::string plan_words(const PlanSpace& space, const PlanCandidate& c) {
+  const Scenario s = scenario_of(space, c);
+  const std::int64_t data = data_parallel(s);
+  std::string out;
+  const auto add = [&](const std::string& text) { out += (out.empty() ? "" : " ") + text; };
+  if (c.tensor > 1) add(fmt::format("tp{}{}", c.tensor, c.sequence ? "+seq" : ""));
+  if (c.context > 1) add(fmt::format("cp{}", c.context));
+  if (c.pipeline > 1) {
+    add(c.chunks > 1 ? fmt::format("pp{}x{}", c.pipeline, c.chunks) : fmt::format("pp{}", c.pipeline));
+    if (c.schedule == PipelineSchedule::zero_bubble) add("zero-bubble");
+    if (c.schedule == PipelineSchedule::gpipe) add("gpipe");
+  }
+  if (data > 1) add(fmt::format("dp{}", data));
+  if (data * c.context > 1) add(std::string(name_of(c.strategy)));
+  add(fmt::format("mb{}x{}", c.micro_batch, s.training.accumulation));
+  if (c.recompute != Recompute::none) add(fmt::format("recompute-{}", name_of(c.recompute)));
+  return out;
+}
+
+std::string plan_text(const PlanReport& report) {
+  const PlanResult& r = report.result;
+  const Scenario& base = report.space.bases.front();
+  std::string out = report.title.empty() ? "" : wrap(report.title) + "\n\n";
+  out += wrap(fmt::format("{} ({} parameters), {} sequences of {} tokens a step", base.model.name,
+                          format_count(static_cast<double>(parameter_count(base.model))),
+                          base.training.global_batch, base.training.seq)) +
+         "\n" + counts_text(r);
+  if (r.groups.empty()) {
+    out += "\nNo plan fits.";
+    return out + (r.first_violation.empty() ? "\n" : "\n" + wrap("A broken rule: " + r.first_violation) + "\n");
+  }
+  out += "\n" + groups_table(report);
+  if (!r.fastest) return out + "\nNo plan keeps the limits.\n";
+  out += "\n" + interval_text(report, *r.fastest, "fastest");
+  if (r.cheapest && r.cheapest != r.fastest) out += interval_text(report, *r.cheapest, "cheapest");
+  out += losers_text(report, *r.fastest);
+  const PlanCandidate& fastest = r.candidates[r.groups[*r.fastest].candidate];
+  out += "\n" + wrap("Look closer at the fastest: " + flags_of(report, fastest)) + "\n";
+  if (r.cheapest && r.cheapest != r.fastest) {
+    out += wrap("and at the cheapest: " +
+                flags_of(report, r.candidates[r.groups[*r.cheapest].candidate])) + "\n";
+  }
+  return out;
+}
+
+std::string plan_json(const PlanReport& report) {
+  const PlanResult& r = report.result;
+  Json out = {{"schema", 1}, {"title", report.title}};
+  Json& counts = out["candidates"];
+  counts["all"] = r.candidates.size();
+  for (std::size_t f = 0; f < fate_names.size(); ++f) counts[std::string(fate_names[f])] = r.counts[f];
+  out["machines"] = Json::array();
+  for (std::size_t i = 0; i < r.groups.size(); ++i) {
+    const GroupBest& g = r.groups[i];
+    Json one = json_of(report, r.candidates[g.candidate]);
+    const Prediction& p = report.predictions[i];
+    one["step_time_s"] = g.step_s;
+    one["step_time_interval_s"] = {{"p5", report.steps[i].p5},
+                                   {"p50", report.steps[i].p50},
+                                   {"p95", report.steps[i].p95}};
+    one["samples_per_s"] = g.samples_per_s;
+    one["tokens_per_s"] = p.tokens_per_s;
+    one["mfu"] = p.mfu;
+    one["needed_bytes"] = p.memory.needed;
+    one["within_limits"] = g.within_limits;
+    one["on_front"] = g.on_front;
+    if (report.money[i]) {
+      one["money"] = money_json(scenario_of(report.space, r.candidates[g.candidate]), report.money[i]);
+    }
+    out["machines"].push_back(std::move(one));
+  }
+  out["fastest"] = r.fastest ? Json(*r.fastest) : Json(nullptr);
+  out["cheapest"] = r.cheapest ? Json(*r.cheapest) : Json(nullptr);
+  out["losers"] = Json::array();
+  if (r.fastest) {
+    for (const Loser& l : losers_of(report.space, r, r.groups[*r.fastest])) {
+      Json one = {{"key", l.key}, {"value", l.value}};
+      one.update(json_of(l.judged));
+      one["candidate"] = json_of(report, r.candidates[l.candidate]);
+      out["losers"].push_back(std::move(one));
+    }
+  }
+  return out.dump(1) + "\n";
+}
+
+std::string candidates_csv(const PlanReport& report) {
+  std::string out =
+      "gpu,link,gpus,strategy,tensor,context,pipeline,schedule,chunks,batch,accumulation,recompute,"
+      "sequence,fate,needed_bytes,least_step_s,step_time_s\n";
+  const PlanResult& r = report.result;
+  for (std::size_t i = 0; i < r.candidates.size(); ++i) {
+    const PlanCandidate& c = r.candidates[i];
+    const Scenario s = scenario_of(report.space, c);
+    const Judged& j = r.judged[i];
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_cell(s.cluster.gpu),
+                       csv_cell(s.cluster.link), c.gpus, name_of(c.strategy), c.tensor, c.context,
+                       c.pipeline, name_of(c.schedule), c.chunks, c.micro_batch,
+                       s.training.accumulation, name_of(c.recompute), c.sequence,
+                       fate_names[static_cast<std::size_t>(j.fate)], j.bytes, j.least_s, j.step_s);
+  }
+  return out;
+}
+
+}  // namespace stepsight

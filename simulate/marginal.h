@@ -1,0 +1,65 @@
+// What more cards bring, and what other links or cards are worth: answers of one sweep held against
+// each other.
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simulate/study.h"
+
+namespace stepsight {
+
+// From one number of GPUs to the next larger of the same question.
+struct MarginalStep {
+  std::size_t from = 0, to = 0;  // points of the sweep
+  double added_gpus = 0;
+  double throughput_per_gpu = 0;  // samples/s that each added GPU brings
+  double share_of_first = 0;      // over what each of the fewest GPUs does
+  // Of the whole run, where its length and a price are known.
+  std::optional<double> added_cost;   // below 0: more cards make it cheaper
+  std::optional<double> days_saved;
+  std::optional<double> cost_per_day;  // that is saved; nothing where none is
+  // A million tokens more at the same time: added cost an hour over added throughput.
+  std::optional<double> cost_per_added_million;
+  bool worth_it = true;
+};
+
+// Points that differ only in their number of GPUs, by ascending number.
+struct MarginalLine {
+  std::vector<std::size_t> points;
+  std::vector<MarginalStep> steps;
+  std::size_t last_worth = 0;  // point after which the next card is not worth it
+};
+
+// The axes of a sweep and where each point stands on them, as they were written.
+struct SweepAxes {
+  std::span<const std::string> axes;
+  std::span<const std::vector<std::string>> coordinates;  // [point][axis]
+};
+
+// An added card is worth it while a day that it saves costs no more than `day_worth`, where that and
+// the run's length are known; else while it brings at least `least_share` of what a card of the
+// smallest number brings. Points that do not fit into memory are left out. No line has fewer than two
+// points.
+inline constexpr double least_share = 0.5;
+std::vector<MarginalLine> marginal_lines(std::span<const StudyPoint> points, const SweepAxes& axes);
+
+// One link or card in place of another, all else equal.
+struct Exchanged {
+  std::size_t from = 0, to = 0;      // points; `from` has the axis' first value
+  double throughput_ratio = 1;       // to over from
+  std::optional<double> cost_ratio;  // of a million tokens
+  // What an hour with `to` may cost at most, so that a million tokens cost no more than with `from`;
+  // and what it may cost more to buy than `from`, where `from` is bought.
+  std::optional<double> worth_per_hour;
+  std::optional<double> worth_more_to_buy;
+};
+// Along the axis of that key ("link", "gpu"); empty where the sweep has none.
+std::vector<Exchanged> exchanged(std::span<const StudyPoint> points,
+                                 const SweepAxes& axes,
+                                 std::string_view key);
+
+}  // namespace stepsight

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# plan from the outside: streams, exit codes, the form of its answers.
+set -euo pipefail
+program=$1
+source_dir=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+# shellcheck source=tests/cli/streams.bash
+. "$source_dir/tests/cli/streams.bash"
+
+good plan "$source_dir/scenarios/plans/gpt_22b.toml"
+has '^1,[0-9]* candidates: '
+has 'Why nothing else on 8 GPUs'
+has '^Look closer at the fastest: stepsight predict '
+cp out first
+good plan "$source_dir/scenarios/plans/gpt_22b.toml" --threads 3 --candidates all.csv
+cmp out first || fail "threads change the answer"
+[ "$(wc -l <all.csv)" -gt 1000 ] || fail "not every candidate has a row"
+grep -q ',simulated,' all.csv && grep -q ',bound,' all.csv && grep -q ',states,' all.csv || fail "fates"
+
+flags=(--model llama2-7b --gpu h100-sxm --gpus 8,16 --gpus-per-node 8 --global-batch 64 --seq 4096
+  --link nvlink4-nvswitch+8x400G-ib)
+good plan "${flags[@]}" --prices example-2026 --tokens 1e10
+has '^F fastest  C cheapest'
+has '^cost in USD'
+has '^With an interval of 90 % the fastest takes '
+wide=1 good plan "${flags[@]}" --json
+grep -q '"fastest": [01]' out || fail "JSON"
+good plan "${flags[@]}" --tensor 8 --pipeline 1 --strategy zero1
+has 'tp8'
+
+# A limit that nothing keeps is a check that failed.
+status=0
+"$program" plan "${flags[@]}" --tokens 1e15 --deadline-days 1 >out 2>err || status=$?
+[ "$status" -eq 1 ] || fail "exit $status where no plan is in time"
+
+bad 'global_batch' plan --model llama2-7b --gpu h100-sxm --gpus 8 --link nvlink4-nvswitch
+bad 'needs a scenario file' plan
+bad 'chooses accumulation itself' plan "${flags[@]}" --accumulation 4
+bad 'micro_batch' plan "${flags[@]}" --micro-batch 0
+
+# Every plan that ships.
+for scenario in "$source_dir"/scenarios/plans/*.toml; do good plan "$scenario"; done

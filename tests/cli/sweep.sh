@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# Sweeps from the outside: the same bytes from any number of threads, from shards that are merged, and
+# from a sweep that was killed and goes on.
+set -euo pipefail
+program=$1
+source_dir=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+# shellcheck source=tests/cli/streams.bash
+. "$source_dir/tests/cli/streams.bash"
+
+cat >sweep.toml <<END
+[model]
+name = "gpt2-124m"
+[training]
+seq = [128, 256, 512]
+batch = [$(seq -s, 1 400)]
+[cluster]
+gpu = ["h200-sxm", "a100-sxm-80"]
+gpus = [1, 2, 4, 8]
+link = "nvlink4-nvswitch"
+[cost]
+prices = "example-2026"
+END
+
+# Every point once, in order; what predict says of it.
+good sweep sweep.toml -o one.csv --threads 1
+has '^9600 points in '
+[ "$(wc -l <one.csv)" -eq 9601 ] || fail "not one row a point"
+[ "$(tail -n 1 one.csv | cut -d, -f1)" -eq 9599 ] || fail "last point"
+wide=1 good predict --model gpt2-124m --gpu h200-sxm --gpus 8 --link nvlink4-nvswitch --seq 128 \
+  --batch 3 --csv
+step=$(tail -n 1 out | cut -d, -f9)
+grep -q "^[0-9]*,gpt2-124m,h200-sxm,8,nvlink4-nvswitch,3,128,1,bf16,$step," one.csv ||
+  fail "predict and sweep differ"
+
+good sweep sweep.toml -o many.csv --threads 7
+cmp one.csv many.csv || fail "threads change the bytes"
+"$program" sweep sweep.toml >stdout.csv 2>err || fail "sweep to stdout"
+cmp one.csv stdout.csv || fail "stdout has other bytes"
+
+# Shards, in any order; a missing one is noticed.
+for i in 1 2 3; do good sweep sweep.toml --shard $i/3 -o "part-{shard}.csv" --threads 2; done
+good merge part-2.csv part-3.csv part-1.csv -o merged.csv
+has '^9600 points of 3 files'
+cmp one.csv merged.csv || fail "merged shards have other bytes"
+bad 'points 3200 to 6399 are in no file' merge part-1.csv part-3.csv -o hole.csv
+bad 'is in another file, too' merge one.csv part-2.csv -o twice.csv
+SLURM_ARRAY_TASK_ID=2 SLURM_ARRAY_TASK_COUNT=3 SLURM_ARRAY_TASK_MIN=1 \
+  "$program" sweep sweep.toml --shard auto -o 'auto-{shard}.csv' >/dev/null
+cmp part-2.csv auto-2.csv || fail "--shard auto"
+
+# JSON lines.
+good sweep sweep.toml --json --shard 1/3 -o a.jsonl
+good sweep sweep.toml --json --shard 2/3 -o b.jsonl
+good merge b.jsonl a.jsonl -o ab.jsonl --json
+has '"points":6400'
+head -n 1 ab.jsonl | grep -q '^{"point":0,.*"step_time_s":[0-9.e-]*,.*"money":{.*}}$' || fail "JSON row"
+
+# Killed at several moments, each time gone on with.
+for delay in 0.02 0.05 0.1 0.2; do
+  "$program" sweep sweep.toml -o killed.csv --resume --threads 2 >/dev/null 2>&1 &
+  pid=$!
+  sleep $delay
+  kill -KILL $pid 2>/dev/null || true
+  wait $pid 2>/dev/null || true
+done
+# The last row may be cut anywhere.
+if [ -e killed.csv.part ]; then
+  truncate -s -5 killed.csv.part
+  bad 'interrupted' sweep sweep.toml -o killed.csv
+fi
+good sweep sweep.toml -o killed.csv --resume
+cmp one.csv killed.csv || fail "a killed sweep has other bytes"
+[ ! -e killed.csv.part ] || fail "the part file stays"
+
+# Rows of another sweep are not gone on with.
+head -c 5000 one.csv >other.csv.part
+bad 'another sweep' sweep sweep.toml --batch 5,6 -o other.csv --resume
+head -n 3 one.csv | sed 's/,128,/,129,/' >wrong.csv.part
+bad 'another sweep' sweep sweep.toml -o wrong.csv --resume
+
+bad 'needs a scenario file' sweep
+bad 'must be I/N' sweep sweep.toml --shard 4/3
+export OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2
+bad 'needs {shard}' sweep sweep.toml --shard auto -o x.csv
+bad 'needs -o' sweep sweep.toml --resume
+bad "'gpus' must be an integer" sweep sweep.toml --gpus 3,0
+bad 'seq must be at most 1024' sweep sweep.toml --seq 2048

@@ -1,0 +1,231 @@
+#include "simulate/money.h"
+
+#include <cmath>
+
+#include "model/link_curve.h"
+#include "simulate/marginal.h"
+#include "tests/catch2.h"
+
+namespace stepsight {
+namespace {
+
+using match::WithinRel;
+
+// 8 GPUs on 2 machines, 4 sequences of 1,000 tokens each: 32,000 tokens a step.
+Scenario eight_gpus() {
+  Scenario s;
+  s.training.batch = 4;
+  s.training.seq = 1000;
+  s.cluster.gpus = 8;
+  s.cluster.nodes = 2;
+  return s;
+}
+
+GpuProfile card_of(double watts) {
+  GpuProfile gpu;
+  gpu.power_W = watts;
+  return gpu;
+}
+
+Scenario on_network(const char* name) {
+  Scenario s = eight_gpus();
+  LinkFacts facts;
+  facts.link_class = parse_link_class(name);
+  REQUIRE(facts.link_class.has_value());
+  s.cluster.facts = std::make_shared<const LinkFacts>(std::move(facts));
+  s.cost.gpu_price = 10000;
+  return s;
+}
+
+TEST_CASE("without prices and without a run's length there is no money to speak of") {
+  CHECK_FALSE(money_of(eight_gpus(), card_of(700), {1, 1, 1}).has_value());
+}
+
+TEST_CASE("rent is paid for every card while the run lasts") {
+  Scenario s = eight_gpus();
+  s.cost.rent_per_gpu_hour = 3;
+  s.run.tokens = 3.2e9;  // 100,000 steps
+  const Money m = *money_of(s, card_of(700), {0.9, 0.8, 1.2});
+  REQUIRE(m.rent.has_value());
+  CHECK_THAT(m.rent->per_hour, WithinRel(24.0, 1e-12));
+  CHECK_THAT(m.rent->per_step.value, WithinRel(0.9 * 24 / 3600, 1e-12));
+  // 1e6 / 32,000 = 31.25 steps.
+  CHECK_THAT(m.rent->per_million.value, WithinRel(31.25 * 0.9 * 24 / 3600, 1e-12));
+  CHECK_THAT(m.rent->per_run->value, WithinRel(1e5 * 0.9 * 24 / 3600, 1e-12));
+  CHECK_THAT(m.rent->per_run->high / m.rent->per_run->value, WithinRel(1.2 / 0.9, 1e-12));
+  CHECK_THAT(m.run_s->value, WithinRel(0.9e5, 1e-12));
+  CHECK_FALSE(m.own.has_value());
+}
+
+TEST_CASE("what is bought is written off over the hours it trains, and its power comes on top") {
+  Scenario s = eight_gpus();
+  s.cost.gpu_price = 10000;
+  s.cost.node_price = 20000;
+  s.cost.facility_share = 0.25;
+  s.cost.resale_share = 0.2;
+  s.cost.years = 2;
+  s.cost.utilisation = 0.5;
+  s.cost.power_price_per_kWh = 0.1;
+  s.cost.pue = 1.5;
+  s.cost.node_power_W = 1000;
+  s.cost.rent_per_gpu_hour = 4;
+  const Money m = *money_of(s, card_of(500), {1, 1, 1});
+  // (80,000 + 40,000) x 1.25 = 150,000, of which 120,000 are lost over 8,766 hours;
+  // (8 x 0.5 + 2 x 1) x 1.5 = 9 kW.
+  CHECK_THAT(m.purchase.total(), WithinRel(150000.0, 1e-12));
+  CHECK_THAT(*m.power_kW, WithinRel(9.0, 1e-12));
+  CHECK_THAT(m.own->per_hour, WithinRel(120000.0 / 8766 + 0.9, 1e-12));
+  // Renting costs 32 an hour, power 0.9: the purchase is back after 120,000 / 31.1 hours.
+  CHECK_THAT(*m.break_even_hours, WithinRel(120000 / 31.1, 1e-12));
+  CHECK(m.cheaper() == &*m.own);
+}
+
+TEST_CASE("at the break-even hour renting and owning have cost the same") {
+  Scenario s = eight_gpus();
+  s.cost.gpu_price = 25000;
+  s.cost.rent_per_gpu_hour = 2.5;
+  s.cost.power_price_per_kWh = 0.2;
+  const Money m = *money_of(s, card_of(700), {1, 1, 1});
+  const double hours = *m.break_even_hours;
+  const double power = *m.power_kW * 0.2;
+  CHECK_THAT(m.purchase.total() + hours * power, WithinRel(hours * m.rent->per_hour, 1e-12));
+}
+
+TEST_CASE("a network of four times the rate costs four times its rate's part") {
+  Scenario slow = on_network("nvlink4-nvswitch+8x100G-ib");
+  Scenario fast = on_network("nvlink4-nvswitch+8x400G-ib");
+  for (Scenario* s : {&slow, &fast}) {
+    s->cost.nic_price = 500;
+    s->cost.nic_price_per_Gbps = 5;
+    s->cost.switch_price_per_Gbps = 3;
+  }
+  // Two machines of eight adapters.
+  CHECK_THAT(purchase_of(slow).network, WithinRel(16 * (500 + 100 * 8.0), 1e-9));
+  CHECK_THAT(purchase_of(fast).network, WithinRel(16 * (500 + 400 * 8.0), 1e-9));
+}
+
+TEST_CASE("every two cards of a machine with bridges have one") {
+  Scenario s = on_network("nvlink3-bridge-pcie4-nop2p");
+  s.cluster.nodes = 1;
+  s.cluster.gpus = 5;
+  s.cost.bridge_price = 80;
+  CHECK(purchase_of(s).bridges == 160);
+  CHECK(purchase_of(on_network("pcie4-x16-nop2p")).bridges == 0);
+}
+
+TEST_CASE("without failures and checkpoints all of the time is training") {
+  CHECK(goodput({}, 1000).share == 1);
+  RunLength run;
+  run.checkpoint_interval_s = 900;
+  run.checkpoint_s = 100;
+  CHECK_THAT(goodput(run, 1000).share, WithinRel(0.9, 1e-12));
+}
+
+TEST_CASE("no other checkpoint interval keeps more than the best one") {
+  RunLength run;
+  run.gpu_mtbf_hours = 50000;
+  run.checkpoint_s = 30;
+  run.restart_s = 600;
+  for (const std::int64_t gpus : {64, 1024, 16384}) {
+    run.checkpoint_interval_s = 0;
+    const Goodput best = goodput(run, gpus);
+    for (const double factor : {0.25, 0.5, 0.9, 1.1, 2.0, 4.0}) {
+      run.checkpoint_interval_s = best.interval_s * factor;
+      CHECK(goodput(run, gpus).share <= best.share);
+    }
+    // Young's first-order optimum, good while failures are rare.
+    CHECK_THAT(best.interval_s, WithinRel(std::sqrt(2 * 30 * best.mtbf_s), 0.05));
+  }
+}
+
+TEST_CASE("16,384 GPUs that fail like Meta's keep more than nine tenths of the time") {
+  // arXiv:2407.21783, section 3.3.4: 419 unexpected interruptions in 54 days, effective training
+  // time higher than 90 %.
+  RunLength run;
+  run.gpu_mtbf_hours = 16384.0 * 54 * 24 / 419;
+  run.checkpoint_s = 10;
+  run.restart_s = 600;
+  const Goodput g = goodput(run, 16384);
+  CHECK_THAT(g.mtbf_s / 3600, WithinRel(54 * 24 / 419.0, 1e-9));
+  CHECK(g.share > 0.9);
+  CHECK(g.share < 0.97);
+}
+
+TEST_CASE("a cluster that fails faster than it restarts gets nothing done") {
+  RunLength run;
+  run.tokens = 1e9;
+  run.gpu_mtbf_hours = 1;
+  run.restart_s = 1e7;
+  Scenario s = eight_gpus();
+  s.run = run;
+  CHECK(goodput(run, 1000000).share == 0);
+  s.cluster.gpus = 1000000;
+  CHECK_FALSE(money_of(s, card_of(1), {1, 1, 1}).has_value());
+}
+
+// Points that do so many samples a second at a rent of 1 a card and hour.
+std::vector<StudyPoint> sweep(std::initializer_list<std::pair<std::int64_t, double>> rates) {
+  std::vector<StudyPoint> out;
+  for (const auto& [gpus, rate] : rates) {
+    StudyPoint p;
+    p.scenario = eight_gpus();
+    p.scenario.cluster.gpus = gpus;
+    p.scenario.cluster.nodes = 1;
+    p.scenario.cost.rent_per_gpu_hour = 1;
+    p.scenario.run.tokens = 1e12;
+    p.prediction.samples_per_s = rate;
+    const double step = samples_of_step(p.scenario) / rate;
+    p.money = money_of(p.scenario, card_of(0), {step, step, step});
+    out.push_back(std::move(p));
+  }
+  return out;
+}
+
+TEST_CASE("the next card is worth it while it brings half of what the first does") {
+  const std::vector<StudyPoint> points = sweep({{4, 300}, {1, 100}, {2, 190}, {8, 400}});
+  const std::vector<std::string> axes{"gpus"};
+  const std::vector<std::vector<std::string>> at{{"4"}, {"1"}, {"2"}, {"8"}};
+  const std::vector<MarginalLine> lines = marginal_lines(points, {axes, at});
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].points == std::vector<std::size_t>{1, 2, 0, 3});
+  REQUIRE(lines[0].steps.size() == 3);
+  CHECK_THAT(lines[0].steps[0].share_of_first, WithinRel(0.9, 1e-12));
+  CHECK_THAT(lines[0].steps[1].share_of_first, WithinRel(0.55, 1e-12));
+  CHECK_THAT(lines[0].steps[2].share_of_first, WithinRel(0.25, 1e-12));
+  CHECK(lines[0].last_worth == 0);  // the point of 4 GPUs
+}
+
+TEST_CASE("a day that costs more than it is worth ends the buying") {
+  std::vector<StudyPoint> points = sweep({{1, 100}, {2, 180}, {4, 300}});
+  for (StudyPoint& p : points) p.scenario.cost.day_worth = 10;
+  const std::vector<std::string> axes{"gpus"};
+  const std::vector<std::vector<std::string>> at{{"1"}, {"2"}, {"4"}};
+  const MarginalLine line = marginal_lines(points, {axes, at}).at(0);
+  // 1e9 samples: 1e7 s on one card, 5.556e6 on two, 3.333e6 on four.
+  const double one = 1e7 / 86400, two = 1e9 / 180 / 86400, four = 1e9 / 300 / 86400;
+  CHECK_THAT(*line.steps[0].days_saved, WithinRel(one - two, 1e-6));
+  CHECK_THAT(*line.steps[0].added_cost, WithinRel(24 * (2 * two - one), 1e-6));
+  CHECK_THAT(*line.steps[1].cost_per_day, WithinRel(24 * (4 * four - 2 * two) / (two - four), 1e-6));
+  CHECK(line.steps[0].worth_it == (*line.steps[0].cost_per_day <= 10));
+  CHECK(line.last_worth == 1);  // 24 (4 four - 2 two) is 617 for 25.7 days: 24 a day
+}
+
+TEST_CASE("another link may cost as much more as the machines are worth that it replaces") {
+  std::vector<StudyPoint> points = sweep({{8, 100}, {8, 125}});
+  for (StudyPoint& p : points) {
+    p.scenario.cost.rent_per_gpu_hour.reset();
+    p.scenario.cost.gpu_price = 1000;
+    p.money = money_of(p.scenario, card_of(0), {1, 1, 1});
+  }
+  const std::vector<std::string> axes{"link"};
+  const std::vector<std::vector<std::string>> at{{"a"}, {"b"}};
+  const std::vector<Exchanged> found = exchanged(points, {axes, at}, "link");
+  REQUIRE(found.size() == 1);
+  CHECK_THAT(found[0].throughput_ratio, WithinRel(1.25, 1e-12));
+  // A quarter more throughput is worth a quarter of the purchase of 8,000.
+  CHECK_THAT(*found[0].worth_more_to_buy, WithinRel(2000.0, 1e-9));
+  CHECK(exchanged(points, {axes, at}, "gpu").empty());
+}
+
+}  // namespace
+}  // namespace stepsight
