@@ -7,6 +7,7 @@
 #include "cli/predict_trace.h"
 #include "cli/profiles.h"
 #include "cli/scenario_flags.h"
+#include "cli/terminal.h"
 #include "cli/wrap.h"
 #include "model/errors.h"
 #include "model/io/trace_file.h"
@@ -56,10 +57,11 @@ void predict_command(PredictFlags flags) {
   });
   const GpuProfile& gpu = profiles.get(report.points[focus_of(report)].scenario.cluster.gpu);
   note_link(report.points[focus_of(report)].scenario, gpu, report.notes);
-  write_output(flags.output,
-               flags.json  ? predict_json(report)
-               : flags.csv ? predict_csv(report)
-                           : predict_text(report, gpu));
+  if (flags.json || flags.csv) {
+    write_output(flags.output, flags.json ? predict_json(report) : predict_csv(report));
+  } else {
+    write_text(flags.output, predict_text(report, gpu));
+  }
 }
 
 }  // namespace
