@@ -16,6 +16,7 @@ struct PredictReport {
   std::vector<std::vector<std::string>> coordinates;  // [point][axis]: the values, as written
   std::vector<StudyPoint> points;                     // at least one
   std::vector<std::string> notes;                     // what the program chose for the user
+  std::string verdicts;  // paragraphs in another language, in place of the English verdicts
 };
 
 // The point that the text explains: of the largest GPU counts the last one.
