@@ -8,11 +8,13 @@
 #include "cli/predict_trace.h"
 #include "cli/profiles.h"
 #include "cli/scenario_flags.h"
+#include "cli/terminal.h"
 #include "cli/wrap.h"
 #include "model/errors.h"
 #include "model/io/model_error_file.h"
 #include "model/io/trace_file.h"
 #include "reports/predict_report.h"
+#include "reports/verdict.h"
 
 namespace stepsight {
 
@@ -23,6 +25,7 @@ struct PredictFlags : ScenarioFlags {
   bool json = false;
   bool csv = false;
   bool levers = false;
+  std::string language = "en";
   std::optional<std::int64_t> parameters;  // of a traced step
 };
 
@@ -63,10 +66,12 @@ void predict_command(PredictFlags flags) {
   const GpuProfile& gpu = profiles.get(focus.scenario.cluster.gpu);
   note_link(focus.scenario, gpu, report.notes);
   if (flags.levers) report.levers = levers(focus.scenario, gpu, focus.prediction, error);
-  write_output(flags.output,
-               flags.json  ? predict_json(report)
-               : flags.csv ? predict_csv(report)
-                           : predict_text(report, gpu));
+  if (flags.json || flags.csv) {
+    write_output(flags.output, flags.json ? predict_json(report) : predict_csv(report));
+  } else {
+    if (flags.language != "en") report.verdicts = verdict_text(focus, gpu, Words(flags.language));
+    write_text(flags.output, predict_text(report, gpu));
+  }
 }
 
 }  // namespace
@@ -84,6 +89,8 @@ void add_predict_command(CLI::App& app, int& /*exit_code*/) {
                       flags->parameters,
                       help_text("parameters of a traced step whose trace records no shapes"))
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  command->add_option("--lang", flags->language, "language of the verdicts: en or zh")
+      ->check(CLI::IsMember(language_names()));
   add_scenario_flags(*command, *flags);
   command->footer(
       "Example:\n"

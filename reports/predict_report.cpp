@@ -230,7 +230,8 @@ std::string predict_text(const PredictReport& report, const GpuProfile& gpu) {
   const StudyPoint& point = report.points[focus_of(report)];
   const std::string table = table_of(report);
   std::string out = question(report, gpu) + "\n" + table + intervals_table(report) + about(report);
-  out += why_not_linear(point) + where_time_goes(point) + verdicts(point, gpu);
+  out += why_not_linear(point) + where_time_goes(point) +
+         (report.verdicts.empty() ? verdicts(point, gpu) : report.verdicts);
   out += certainty(point.uncertainty) + levers_text(report.levers);
   out += money_section(point) + worth_section(report);
   for (const std::string& note : report.notes) out += "\n" + wrap(note) + "\n";
