@@ -36,6 +36,7 @@ StepLinks resolve_links(const GpuProfile& gpu, const Scenario& scenario, const S
   if (shards_optimizer(strategy)) {
     found.add(Axis::shard, CollectiveKind::all_gather);
     found.add(Axis::shard, CollectiveKind::reduce_scatter);
+    found.add(Axis::shard, gradient_collective(scenario.training.precision));
     found.add(Axis::replicate, CollectiveKind::all_reduce);
   } else if (strategy == Strategy::ddp) {
     found.add(Axis::data, CollectiveKind::all_reduce);
