@@ -1,10 +1,11 @@
 #!/bin/sh
 # Fits the shipped profiles of the cards of which only matrix products were measured: products from
-# calibrate/measurements/imported/gemm, everything else as class values from a profile that stands
+# calibrate/measurements/imported/gemm, what they draw from imported/power where it is known, everything else as class values from a profile that stands
 # before in the list (the H200's first, by fit_h200.sh). Run from the repository's root after
 # `./stepsight --version` has built the program, or with STEPSIGHT naming another one.
 set -eu
 tables=calibrate/measurements/imported/gemm
+power=calibrate/measurements/imported/power
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
@@ -13,6 +14,7 @@ fit() { # card, card to take class values from, tables
   shift 2
   files=
   for table in "$@"; do files="$files $tables/$table.csv.gz"; done
+  if [ -f "$power/$card-power.json" ]; then files="$files $power/$card-power.json"; fi
   # shellcheck disable=SC2086 # names without blanks
   "${STEPSIGHT:-./stepsight}" fit $files --gpu "$card" --class-from "$like" \
     -o "scenarios/profiles/$card.toml" >"$log" || { cat "$log"; exit 1; }

@@ -9,6 +9,7 @@
 #include "model/errors.h"
 #include "model/io/link_file.h"
 #include "model/io/run_scenario.h"
+#include "simulate/host_fit.h"
 #include "simulate/predict.h"
 
 namespace stepsight {
@@ -42,7 +43,7 @@ std::string same_work(const MeasuredRun& run, const Scenario& s) {
 
 class Predictor {
  public:
-  explicit Predictor(const ModelError& error) : error_(error) {}
+  Predictor(const ModelError& error, const HostCalibration& host) : error_(error), host_(host) {}
 
   void add(const MeasuredRun& run) {
     Validation& v = out.validation;
@@ -53,7 +54,7 @@ class Predictor {
       return;
     }
     Scenario scenario = std::get<Scenario>(answer);
-    const GpuProfile* gpu = profiles_.find(scenario.cluster.gpu);
+    const GpuProfile* gpu = profile(scenario.cluster.gpu);
     if (gpu == nullptr) {
       ++v.refused["no profile of " + scenario.cluster.gpu];
       return;
@@ -69,6 +70,14 @@ class Predictor {
   PredictedRuns out;
 
  private:
+  // Null for a card that is not known.
+  const GpuProfile* profile(const std::string& name) {
+    const GpuProfile* found = profiles_.find(name);
+    if (found == nullptr || host_.factor == 1) return found;
+    const auto known = scaled_.find(name);
+    if (known != scaled_.end()) return &known->second;
+    return &scaled_.emplace(name, with_host_factor(*found, host_.factor)).first->second;
+  }
   void add(const MeasuredRun& run, const Scenario& scenario, const GpuProfile& gpu) {
     const Prediction p = predict(scenario, gpu);
     Uncertainty u = uncertainty_of(scenario, gpu, p, error_);
@@ -92,7 +101,9 @@ class Predictor {
   }
 
   const ModelError& error_;
+  const HostCalibration& host_;
   Profiles profiles_;
+  std::map<std::string, GpuProfile> scaled_;  // with the calibrated host
   Links links_;
 };
 
@@ -100,10 +111,11 @@ class Predictor {
 
 PredictedRuns predict_runs(const std::vector<MeasuredRun>& runs,
                            const std::string& only,
-                           const ModelError& error) {
-  Predictor predictor(error);
+                           const ModelError& error,
+                           const HostCalibration& host) {
+  Predictor predictor(error, host);
   for (const MeasuredRun& run : runs) {
-    if (only.empty() || run.id.starts_with(only)) predictor.add(run);
+    if (run.id.starts_with(only) && !host.rows.contains(run.id)) predictor.add(run);
   }
   return std::move(predictor.out);
 }

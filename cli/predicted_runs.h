@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/host_calibration.h"
 #include "model/io/runs_csv.h"
 #include "model/model_error.h"
 #include "simulate/learn_model_error.h"
@@ -16,11 +17,13 @@ struct PredictedRuns {
 };
 
 // Rows whose id begins with `only`. A row that cannot be predicted is counted as refused; a card or a
-// link is looked up once. Intervals of the points are those that `error` gives. UserError for a file
+// link is looked up once. Intervals of the points are those that `error` gives. With `host` the profiles'
+// host times are multiplied, and the rows that this was fitted on are left out. UserError for a file
 // that is no table of runs.
 PredictedRuns predict_runs(const std::vector<MeasuredRun>& runs,
                            const std::string& only,
-                           const ModelError& error);
+                           const ModelError& error,
+                           const HostCalibration& host = {});
 
 // The points' intervals anew, the model's error of each learnt on the other groups' complete rows
 // without a flag.

@@ -54,7 +54,8 @@ Attention StageBuilder::whole_attention() const {
           is_causal(shape_.family),
           false,
           shape_.dropout > 0,
-          compute()};
+          compute(),
+          training_.attention_kernel};
 }
 
 void StageBuilder::fused_attention() {

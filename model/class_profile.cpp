@@ -85,9 +85,18 @@ double built_rate(const GpuProfile& gpu) {
   return std::max(narrow_rate(gpu), (has_64_lanes(gpu) ? 8 : 4) * rate(gpu, Dtype::fp32));
 }
 
-// A card is built so that its products just about reach its power limit.
+// As many multiprocessors at the same rates: the same silicon, perhaps under another limit (H100 of
+// 500 W, A100 PCIe of 300 W) or beside other memory.
+bool same_chip(const GpuProfile& gpu, const GpuProfile& reference) {
+  return gpu.multiprocessors == reference.multiprocessors &&
+         narrow_rate(gpu) == narrow_rate(reference) &&
+         rate(gpu, Dtype::fp32) == rate(reference, Dtype::fp32);
+}
+
+// A card is built so that its products just about reach its power limit. A lower limit does not make
+// the same chip draw less for the same work.
 void scale_power(GpuProfile& out, const GpuProfile& reference) {
-  const double watts = ratio(out.power_W, reference.power_W);
+  const double watts = same_chip(out, reference) ? 1 : ratio(out.power_W, reference.power_W);
   out.power = reference.power;
   out.power.static_W *= watts;
   out.power.flop_pJ *= watts / ratio(built_rate(out), built_rate(reference));

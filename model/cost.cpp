@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "model/attention_kernel.h"
 #include "model/profile.h"
 
 namespace stepsight {
@@ -66,6 +67,7 @@ Cost cost(const Gemm& gemm, const GpuProfile& gpu) {
 }
 
 Cost cost(const Attention& attention, const GpuProfile& gpu) {
+  if (attention.kernel != AttentionKernel::usual) return {generation_time(attention, gpu), false, true};
   const std::size_t side = attention.backward ? 1 : 0;
   return corrected(attention_formula(attention, gpu.attention[side], gpu.multiprocessors),
                    gpu.attention_points[side].at(surface_point(attention)), true);

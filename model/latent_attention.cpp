@@ -69,7 +69,7 @@ void latent_attention(StageBuilder& b, const ModelShape& s) {
   rotate_and_assemble(b, s);
   const Training& t = b.training();
   Attention a{t.batch, s.heads, s.heads, t.seq, (s.head_dim + s.rope_dim + s.v_dim) / 2,
-              true,    false,   false,   b.compute()};
+              true,    false,   false,   b.compute(), t.attention_kernel};
   b.begin();
   b.forward("attention", a);
   a.backward = true;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <variant>
 
+#include "model/attention_generation.h"
 #include "model/convolution.h"
 #include "model/dtype.h"
 #include "model/units.h"
@@ -40,6 +41,7 @@ struct Attention {
   bool backward = false;
   bool dropout = false;
   Dtype dtype = Dtype::bf16;
+  AttentionKernel kernel = AttentionKernel::usual;
 };
 
 // Kernels that move bytes and do next to no arithmetic. One kind is one kernel (or the fixed set of

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "model/attention_generation.h"
 #include "model/dtype.h"
 #include "model/irregular.h"
 #include "model/model_shape.h"
@@ -20,10 +21,14 @@ namespace stepsight {
 //   mixed: parameters, gradients and optimizer states in fp32, compute autocast to `compute`
 //   master: as pure, but the optimizer works on an fp32 copy of the parameters, casts the gradients
 //           to it and the result back (apex O2, Megatron)
+//   wide_sums: with master: each micro-step adds its 16-bit gradients to fp32 sums by passes of their own,
+//           and the ranks all-reduce these sums whole, also where they share out the optimizer's states
+//           (DeepSpeed's BF16_Optimizer)
 struct Precision {
   Dtype compute = Dtype::bf16;
   bool mixed = false;
   bool master = false;
+  bool wide_sums = false;
 
   friend constexpr bool operator==(Precision, Precision) = default;
 };
@@ -33,7 +38,7 @@ struct PrecisionName {
   Precision precision;
 };
 
-inline constexpr std::array<PrecisionName, 8> precisions{{
+inline constexpr std::array<PrecisionName, 9> precisions{{
     {"fp32", {Dtype::fp32, false}},
     {"tf32", {Dtype::tf32, false}},
     {"bf16", {Dtype::bf16, false}},
@@ -42,6 +47,7 @@ inline constexpr std::array<PrecisionName, 8> precisions{{
     {"amp-fp16", {Dtype::fp16, true}},
     {"master-bf16", {Dtype::bf16, false, true}},
     {"master-fp16", {Dtype::fp16, false, true}},
+    {"summed-bf16", {Dtype::bf16, false, true, true}},
 }};
 
 enum class OptimizerKind { adamw, sgd, sgd_momentum };
@@ -79,6 +85,8 @@ inline constexpr std::array<std::string_view, 3> optimizer_names{"adamw", "sgd",
 inline constexpr std::array<std::string_view, 6> strategy_names{
     "ddp", "none", "zero1", "zero2", "zero3", "fsdp"};
 inline constexpr std::array<std::string_view, 3> recompute_names{"none", "selective", "full"};
+inline constexpr std::array<std::string_view, 4> attention_kernel_names{
+    "usual", "flash1", "flash2", "flash3"};
 inline constexpr std::array<std::string_view, 2> context_mode_names{"ring", "all-gather"};
 inline constexpr std::array<std::string_view, 4> schedule_names{
     "1f1b", "gpipe", "interleaved", "zero-bubble"};
@@ -102,7 +110,15 @@ struct Training {
   // Engine): scale, mask and softmax of the scores; both halves of SwiGLU; dropout with the residual's
   // sum; rotary positions.
   bool fused_kernels = false;
+  // With fused_kernels: the products that form weights' gradients add them up over micro-steps themselves
+  // (Megatron-LM's gradient accumulation fusion). False: autograd's adds do.
+  bool fused_accumulation = true;
   bool flash_attention = true;
+  // Whose kernels run the fused attention.
+  AttentionKernel attention_kernel = AttentionKernel::usual;
+  // With full recomputation: a block that runs again stops at the last tensor that backward needs (torch's
+  // non-reentrant checkpoint), so that its last product is not repeated; Megatron-LM's runs whole.
+  bool recompute_early_stop = true;
 };
 
 struct LinkFacts;  // model/link_curve.h

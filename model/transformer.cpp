@@ -109,16 +109,29 @@ StageWork block(const ModelShape& shape, const Training& training, const Paralle
   return b.finish();
 }
 
-// Backward begins by running the block forward again, messages and all; only its input was kept, and
-// what the block saves lives while its backward runs.
-StageWork recomputed(StageWork stage, double input_bytes) {
-  const auto shift = static_cast<std::uint32_t>(stage.forward.size());
-  stage.backward.insert(stage.backward.begin(), stage.forward.begin(), stage.forward.end());
+// Operators up to the last that backward needs a result of: a product without activation, dropout or norm
+// after it keeps its inputs only, and a sum of the residual nothing.
+std::size_t needed_again(const StageWork& stage) {
+  std::size_t count = stage.forward.size();
+  const auto last_is = [&](auto what) { return count > 0 && what(stage.forward[count - 1]); };
+  while (last_is([](const Operator& op) { return op.label == "residual add"; })) --count;
+  if (last_is([](const Operator& op) { return std::holds_alternative<Gemm>(op.work); })) --count;
+  return count;
+}
+
+// Backward begins by running the block forward again, messages and all, or as far as backward needs it;
+// only its input was kept, and what the block saves lives while its backward runs.
+StageWork recomputed(StageWork stage, double input_bytes, bool early_stop) {
+  const std::size_t count = early_stop ? needed_again(stage) : stage.forward.size();
+  const auto shift = static_cast<std::uint32_t>(count);
+  std::vector<Exchange> again = stage.forward_exchanges;
+  if (early_stop) std::erase_if(again, [&](const Exchange& e) { return e.before > count; });
+  stage.backward.insert(stage.backward.begin(),
+                        stage.forward.begin(),
+                        stage.forward.begin() + static_cast<std::ptrdiff_t>(count));
   for (GradientReady& r : stage.ready) r.after += shift;
   for (Exchange& e : stage.backward_exchanges) e.before += shift;
-  stage.backward_exchanges.insert(stage.backward_exchanges.begin(),
-                                  stage.forward_exchanges.begin(),
-                                  stage.forward_exchanges.end());
+  stage.backward_exchanges.insert(stage.backward_exchanges.begin(), again.begin(), again.end());
   stage.peak_bytes += stage.saved_bytes;
   stage.saved_bytes = input_bytes;
   return stage;
@@ -266,7 +279,7 @@ StepWork build(const ModelShape& whole,
     }
     const double input = shape.family == Family::resnet ? convnet_block_input(shape, training)
                                                         : stream_bytes(shape, training, parallel);
-    work.block = recomputed(std::move(work.block), input);
+    work.block = recomputed(std::move(work.block), input, training.recompute_early_stop);
   }
   const double blocks = static_cast<double>(work.blocks);
   work.parameters = static_cast<std::int64_t>(gradient_elements(work.embedding) +

@@ -55,6 +55,17 @@ std::string row_table(const Validation& validation) {
   return table.text() + "\n";
 }
 
+std::string host_sentence(const FittedHost& host) {
+  std::string names;
+  for (const std::string& row : host.rows) names += (names.empty() ? "" : ", ") + row;
+  return wrap(fmt::format("The host takes {:.2f} times as long as the profile's, fitted on {} rows that "
+                          "are left out above: {}.",
+                          host.factor,
+                          host.rows.size(),
+                          names)) +
+         "\n";
+}
+
 }  // namespace
 
 std::string validation_text(const Validation& validation, bool rows) {
@@ -93,6 +104,7 @@ std::string validation_text(const Validation& validation, bool rows) {
   out += fmt::format(", {} refused:\n", refused);
   for (const auto& [reason, n] : validation.refused) out += fmt::format("  {:5}  {}\n", n, reason);
   out += "error = predicted / measured - 1; MAPE is the mean of its absolute value.\n";
+  if (!validation.host.rows.empty()) out += host_sentence(validation.host);
   const ErrorSummary all = validation.all();
   if (all.intervals > 0) {
     out += wrap(fmt::format("in 90 %: {} of the {} complete rows without a flag lie within their 90 % "
@@ -112,6 +124,9 @@ std::string validation_json(const Validation& validation) {
   out["refused"] = nlohmann::ordered_json::object();
   for (const auto& [reason, n] : validation.refused) out["refused"][reason] = n;
   const ErrorSummary all = validation.all();
+  if (!validation.host.rows.empty()) {
+    out["host"] = {{"factor", validation.host.factor}, {"rows", validation.host.rows}};
+  }
   out["mape"] = all.mape;
   out["median_ape"] = all.median_ape;
   out["p90_ape"] = all.p90_ape;

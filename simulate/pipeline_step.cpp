@@ -131,7 +131,7 @@ void Pricing::add_parameters(PipelineChunkCosts& chunk, double elements) const {
       parallel_.overlap ? std::clamp(std::ceil(reduced / cap), 1.0, 64.0) : 1.0);
   const double each = reduced / chunk.gradient_buckets;
   const Link& link = shards_optimizer(parallel_.strategy)
-                         ? parts_.links.of(Axis::shard, CollectiveKind::reduce_scatter)
+                         ? parts_.links.of(Axis::shard, gradient_collective(training.precision))
                          : parts_.links.of(Axis::data, CollectiveKind::all_reduce);
   chunk.gradient_sync = time_of(link, each) * static_cast<double>(chunk.gradient_buckets);
   if (!shards_optimizer(parallel_.strategy)) return;

@@ -35,7 +35,9 @@ StageCosts costs(const StageWork& stage, const Precision& precision, const Prici
 
 }  // namespace
 
+// Wide sums: a cast to fp32 (6 bytes an element) and an add in fp32 (12), counted as one and a half adds.
 Pass accumulate_pass(const GradientReady& gradient, const Precision& precision) {
+  if (precision.wide_sums) return {PassKind::add, 1, gradient.elements * 3 / 2, Dtype::fp32};
   return {PassKind::add, 1, gradient.elements, parameter_dtype(precision)};
 }
 

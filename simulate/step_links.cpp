@@ -48,6 +48,7 @@ StepLinks resolve_links(const GpuProfile& gpu,
   if (shards_optimizer(strategy)) {
     found.add(Axis::shard, CollectiveKind::all_gather);
     found.add(Axis::shard, CollectiveKind::reduce_scatter);
+    found.add(Axis::shard, gradient_collective(scenario.training.precision));
     found.add(Axis::replicate, CollectiveKind::all_reduce);
   } else if (strategy == Strategy::ddp) {
     found.add(Axis::data, CollectiveKind::all_reduce);

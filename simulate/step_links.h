@@ -12,6 +12,11 @@ namespace stepsight {
 
 class PriceCache;
 
+// What ranks that share out the optimizer's states do with gradients.
+constexpr CollectiveKind gradient_collective(const Precision& precision) {
+  return precision.wide_sums ? CollectiveKind::all_reduce : CollectiveKind::reduce_scatter;
+}
+
 struct StepLinks {
   // By axis and kind; Kind::none where a group has one rank or nobody asked.
   std::array<std::array<Link, collectives.size()>, axis_count> groups;

@@ -248,13 +248,16 @@ TimedStage Pricer::stage(const StageWork& stage, const StageCosts& costs, double
   // to the weights' gradients themselves (gradient accumulation fusion).
   const bool whole_gradients =
       !(exchanges_ && shards_gradients(scenario_.parallel.strategy) && syncs_ > 1);
+  const bool wide_sums = training.precision.wide_sums;
+  const bool in_products = training.fused_kernels && training.fused_accumulation && !wide_sums;
+  const double adds = wide_sums ? micro_steps_ : micro_steps_ - 1;  // the first starts the usual sums
   for (std::size_t i = 0; i < stage.ready.size(); ++i) {
-    if (training.accumulation > 1 && whole_gradients && !training.fused_kernels) {
+    if (adds > 0 && whole_gradients && !in_products) {
       const Operator add{accumulate_pass(stage.ready[i], training.precision), "accumulate"};
       out.accumulate.push_back(kernel(add,
                                       costs.accumulate[i],
                                       Phase::backward,
-                                      (micro_steps_ - 1) * copies,
+                                      adds * copies,
                                       gpu_.host.accumulate_us));
     }
     if (exchanges_ && !shards_parameters(scenario_.parallel.strategy)) {
@@ -280,8 +283,8 @@ void Pricer::price_buckets() {
   const Parallel& p = scenario_.parallel;
   out_.buckets =
       gradient_buckets(sizes, {p.first_bucket_MB * mebibyte, p.bucket_cap_MB * mebibyte});
-  const Link& link =
-      ddp() ? links_.gradients : links_.of(Axis::shard, CollectiveKind::reduce_scatter);
+  const Link& link = ddp() ? links_.gradients
+                           : links_.of(Axis::shard, gradient_collective(scenario_.training.precision));
   const Link& between = links_.of(Axis::replicate, CollectiveKind::all_reduce);
   const auto shards = static_cast<double>(axis_size(scenario_, Axis::shard));
   for (const Bucket& bucket : out_.buckets) {

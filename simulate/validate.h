@@ -46,7 +46,14 @@ ErrorSummary summarise(const std::vector<const ValidationPoint*>& points);
 // Of the peak memory, over the points that say it.
 ErrorSummary summarise_memory(const std::vector<const ValidationPoint*>& points);
 
+// The host of the machine behind the rows, fitted on a few of them.
+struct FittedHost {
+  double factor = 1;              // on the profile's host times
+  std::vector<std::string> rows;  // that it was fitted on, which are not among the points; empty = not fitted
+};
+
 struct Validation {
+  FittedHost host;
   std::size_t rows = 0;
   std::map<std::string, std::size_t> refused;  // reason -> rows
   std::vector<ValidationPoint> points;

@@ -1,9 +1,8 @@
-// What belongs to the card and its host as a whole: copies, gaps, overlap, power, collectives.
+// What belongs to the card and its host as a whole: copies, gaps, overlap, collectives.
 #include "model/fit/fit_collectives.h"
 #include "model/fit/fit_group.h"
 #include "model/fit/fit_overlap.h"
 #include "model/fit/fit_state.h"
-#include "model/power.h"
 
 namespace stepsight {
 
@@ -59,26 +58,6 @@ void fit_overlap(FitState& f) {
     }
     f.out.profile.records.push_back(std::move(r));
   }
-}
-
-void fit_power(FitState& f) {
-  PowerParameters<double>& power = f.out.profile.power;
-  power = f.class_values.power;
-  const auto fields = static_cast<std::size_t>(PowerParameters<double>::fields().size());
-  if (f.measured.powers.size() < fields) {
-    record(f, "power", power, nullptr, 0, f.class_source);
-    return;
-  }
-  const Solution solution = solve_power(f.measured.powers, power);
-  power = unpacked<PowerParameters>(solution.values);
-  std::vector<double> errors;
-  for (const PowerPoint& p : f.measured.powers) {
-    errors.push_back(
-        std::abs(power_formula(p.flop_per_s, p.bytes_per_s, p.clock, power) / p.power_W - 1));
-  }
-  const int count = static_cast<int>(f.measured.powers.size());
-  f.out.profile.quality.push_back({"power", count, 0, median(errors), 0, 0});
-  record(f, "power", power, &solution, count, sources_of(f, f.measured.powers));
 }
 
 void fit_collectives(FitState& f) {

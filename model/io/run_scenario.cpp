@@ -182,7 +182,31 @@ ModelShape shape_of(const MeasuredRun& r, Family family) {
 // for scale, mask and softmax.
 bool uses_megatron(const MeasuredRun& r) {
   return contains(r.family, "Megatron") || contains(r.sharding, "Megatron") ||
-         contains(r.source, "Megatron") || contains(r.attention, "fused softmax");
+         contains(r.source, "Megatron") || contains(r.measured_how, "Megatron") ||
+         contains(r.attention, "fused softmax");
+}
+
+// The release of PyTorch that a row names ("PyTorch 2.4.1+cu121"): 2.4; 0 where it does not.
+double torch_release(const MeasuredRun& r) {
+  const std::size_t at = r.measured_how.find("PyTorch 2.");
+  return at == std::string::npos ? 0 : 2 + 0.01 * static_cast<double>(number_after(r.measured_how.substr(at), "2."));
+}
+
+// torch's own flash attention was FlashAttention-2 from its release 2.2 (January 2024) on, through 2.9.
+bool second_generation_in_torch(const MeasuredRun& r) {
+  const double release = torch_release(r);
+  const bool then = (release > 2.015 && release < 2.095) || contains(r.source, "_2024");
+  return contains(r.attention, "SDPA") && then;
+}
+
+// Runs with a later generation say so ("flash 2", "flash 3", "SDPA/flash"); a bare "flash" is the first,
+// which ran on the cards of its time.
+AttentionKernel kernel_of(const MeasuredRun& r) {
+  const bool ampere = r.std_gpu.starts_with("a100") || r.std_gpu.starts_with("a800");
+  if (r.attention == "flash" && ampere) return AttentionKernel::flash1;
+  if (contains(r.attention, "flash 2") || second_generation_in_torch(r)) return AttentionKernel::flash2;
+  if (contains(r.attention, "flash 3")) return AttentionKernel::flash3;
+  return AttentionKernel::usual;
 }
 
 Training training_of(const MeasuredRun& r, Family family) {
@@ -203,14 +227,27 @@ Training training_of(const MeasuredRun& r, Family family) {
       narrow && (autocast || (contains(r.precision, "amp") && !t.precision.master));
   // Sharded parameters stay in fp32 and are cast as they are gathered.
   if (narrow && r.std_dp == "fsdp") t.precision = {t.precision.compute, true, false};
-  if (r.std_grad_bytes == 4 && narrow && !t.precision.mixed) t.gradient_dtype = Dtype::fp32;
+  // Megatron-LM sums bf16's gradients over micro-batches and ranks in fp32 (arguments.py,
+  // accumulate_allreduce_grads_in_fp32), and so does DeepSpeed's bf16 optimizer.
+  const bool wide_sums = uses_megatron(r) && t.precision.compute == Dtype::bf16 && !r.std_grad_bytes;
+  if ((r.std_grad_bytes == 4 || wide_sums) && narrow && !t.precision.mixed) {
+    t.gradient_dtype = Dtype::fp32;
+  }
   if (r.std_grad_bytes == 2 && t.precision.mixed) t.gradient_dtype = t.precision.compute;
   t.recompute = r.std_recompute == "full"        ? Recompute::full
                 : r.std_recompute == "selective" ? Recompute::selective
                                                  : Recompute::none;
   t.fused_kernels = uses_megatron(r);
+  // DeepSpeed's engine under Megatron-LM's layers: its own sums.
+  const bool deepspeed = contains(r.sharding, "DeepSpeed");
+  t.fused_accumulation = !deepspeed;
+  t.precision.wide_sums = deepspeed && t.precision.master && t.precision.compute == Dtype::bf16;
+  // FSDP is wrapped around torch's own checkpoint; the stacks that split layers over GPUs, DeepSpeed and
+  // their relatives have checkpoints that run the whole block.
+  t.recompute_early_stop = r.std_dp == "fsdp" || r.std_dp == "hsdp";
   t.compile = r.std_compile == "yes";
   t.flash_attention = r.std_flash != "no" || family == Family::llama;
+  t.attention_kernel = kernel_of(r);
   // Stacks from before fused attention had no fused optimizer either, but for apex, which brings one
   // for its fp32 copies.
   t.fused_optimizer = t.flash_attention || narrow || contains(r.family, "LAMB");
@@ -286,8 +323,9 @@ Answer scenario_of(const MeasuredRun& run) {
   s.training = training_of(run, family);
   if (s.model.mlm_share < 1) s.training.seq = padded_length(s.training.seq);
   parallel_of(run, s);
-  if (s.model.vocab % s.parallel.tensor != 0) {
-    const std::int64_t step = 128 * s.parallel.tensor;  // as Megatron-LM pads it
+  // Megatron-LM pads the vocabulary to whole tiles on each rank, also where it divides as it is.
+  if (s.model.vocab % s.parallel.tensor != 0 || uses_megatron(run)) {
+    const std::int64_t step = 128 * s.parallel.tensor;
     s.model.vocab = (s.model.vocab + step - 1) / step * step;
   }
   if (s.cluster.gpus > 1 && s.cluster.link.empty()) return Refusal{"link not stated"};

@@ -25,6 +25,7 @@ struct MeasuredRun {
   std::string notes;      // this and the next two may be missing as columns, too
   std::string recompute;  // prose
   std::string attention;  // prose
+  std::string measured_how;  // prose; may be missing as a column
 
   std::optional<std::int64_t> gpus, nodes;
   std::optional<std::int64_t> params;

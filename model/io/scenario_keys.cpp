@@ -50,6 +50,9 @@ void set_recompute(Scenario& s, const Setting& v) {
 void set_context_mode(Scenario& s, const Setting& v) {
   s.parallel.context_mode = static_cast<ContextMode>(index_of(context_mode_names, v));
 }
+void set_attention_kernel(Scenario& s, const Setting& v) {
+  s.training.attention_kernel = static_cast<AttentionKernel>(index_of(attention_kernel_names, v));
+}
 void set_schedule(Scenario& s, const Setting& v) {
   s.parallel.schedule = static_cast<PipelineSchedule>(index_of(schedule_names, v));
 }
@@ -211,12 +214,19 @@ constexpr auto keys = std::to_array<ScenarioKey>({
      "activation checkpointing: of the attention's scores, or of whole blocks"},
     {"training", "recompute_layers", integer, 0, 1e4, {}, training<&T::recompute_layers>, "0: all",
      "with recompute = full: only the first so many blocks run forward again"},
+    {"training", "recompute_early_stop", boolean, 0, 0, {}, training<&T::recompute_early_stop>, "true",
+     "with recompute = full: a block's last product is not repeated (torch's non-reentrant checkpoint)"},
     {"training", "compile", boolean, 0, 0, {}, training<&T::compile>, "false",
      "torch.compile: fused kernels, less work for the host"},
     {"training", "fused_kernels", boolean, 0, 0, {}, training<&T::fused_kernels>, "false",
      "eager, with a training stack's own fused kernels (Megatron-LM, apex, Transformer Engine)"},
+    {"training", "fused_accumulation", boolean, 0, 0, {}, training<&T::fused_accumulation>, "true",
+     "with fused_kernels: products add weights' gradients up over micro-steps themselves"},
     {"training", "flash_attention", boolean, 0, 0, {}, training<&T::flash_attention>, "true",
      "false: the matrix of scores is written to memory"},
+    {"training", "attention_kernel", word, 0, 0, attention_kernel_names, set_attention_kernel, "usual",
+     "whose fused attention runs: the library's that the card's profile was measured with, or a "
+     "generation of FlashAttention"},
 
     {"cluster", "gpu", text, 0, 0, {}, cluster<&C::gpu>, "needed",
      "a profile (`stepsight show gpus`) or the path of a profile file"},

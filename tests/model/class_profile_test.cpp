@@ -54,6 +54,20 @@ TEST_CASE("every card that is built in has a class profile within the bounds of 
   }
 }
 
+TEST_CASE("the same chip under a lower limit draws as much for the same work") {
+  GpuProfile measured = toy_gpu();
+  measured.power_W = 700;
+  GpuProfile figures = measured;
+  figures.power_W = 500;
+  const GpuProfile limited = class_profile(figures, measured);
+  CHECK(limited.power.flop_pJ == Approx(measured.power.flop_pJ));
+  CHECK(limited.power.static_W == Approx(measured.power.static_W));
+  // A smaller chip is built for its own limit.
+  figures.multiprocessors = 80;
+  CHECK(class_profile(figures, measured).power.static_W ==
+        Approx(measured.power.static_W * 500 / 700));
+}
+
 TEST_CASE("instructions go with multiprocessors and clock, not with lanes") {
   GpuProfile measured = toy_gpu();
   const auto fp32 = static_cast<std::size_t>(Dtype::fp32);

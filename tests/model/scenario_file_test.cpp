@@ -237,7 +237,7 @@ price = 1
        "s.toml:6:1: unknown key 'bach' in [training]; did you mean 'batch'?\n"
        "s.toml:7:7: 'seq' in [training] must be an integer from 1 to 1000000000, got -1\n"
        "s.toml:8:13: 'precision' in [training] must be one of fp32, tf32, bf16, fp16, amp-bf16, "
-       "amp-fp16, master-bf16, master-fp16, got \"bf61\"; did you mean 'bf16'?\n"
+       "amp-fp16, master-bf16, master-fp16, summed-bf16, got \"bf61\"; did you mean 'bf16'?\n"
        "s.toml:9:2: missing key 'gpu' in [cluster]\n"
        "s.toml:10:8: 'gpus' in [cluster] must be an integer from 1 to 1000000, got 0\n"
        "s.toml:11:2: unknown table 'costs' in the file; did you mean 'cost'?");

@@ -149,6 +149,7 @@ TEST_CASE("recomputation runs a block's forward again, before its backward") {
   Training t = training(1, 512);
   const StepWork plain = step_work(shape, t);
   t.recompute = Recompute::full;
+  t.recompute_early_stop = false;
   const StepWork again = step_work(shape, t);
   const std::size_t forward = plain.block.forward.size();
   REQUIRE(again.block.backward.size() == forward + plain.block.backward.size());
@@ -163,6 +164,33 @@ TEST_CASE("recomputation runs a block's forward again, before its backward") {
   CHECK(again.model_flops.value == plain.model_flops.value);
   CHECK(again.block.saved_bytes == 512.0 * 4096 * 2);
   CHECK(again.head.saved_bytes == plain.head.saved_bytes);
+}
+
+TEST_CASE("a checkpoint that stops early leaves out what backward needs no result of") {
+  Training t = training(1, 512);
+  t.recompute = Recompute::full;
+  const auto repeated = [&](const ModelShape& shape, bool early) {
+    t.recompute_early_stop = early;
+    const StageWork block = step_work(shape, t).block;
+    t.recompute = Recompute::none;
+    const std::size_t own = step_work(shape, t).block.backward.size();
+    t.recompute = Recompute::full;
+    return std::vector<Operator>(block.backward.begin(),
+                                 block.backward.end() - static_cast<std::ptrdiff_t>(own));
+  };
+  // Llama's: the last product and the sum after it, for which only their inputs are kept.
+  const ModelShape llama = read_model("llama2-7b");
+  const auto whole = repeated(llama, false);
+  const auto early = repeated(llama, true);
+  REQUIRE(early.size() + 2 == whole.size());
+  CHECK(whole[early.size()].label == "mlp down");
+  CHECK(early.back().label == "gate x up");
+  // Dropout keeps a mask that it draws after the last product; a post-norm block its last norm's input.
+  ModelShape gpt = read_model("gpt2-124m");
+  gpt.dropout = 0.1;
+  CHECK(repeated(gpt, true).back().label == "dropout");
+  CHECK(repeated(read_model("bert-large"), true).size() ==
+        repeated(read_model("bert-large"), false).size());
 }
 
 TEST_CASE("a compiled step has the same products and fewer passes") {

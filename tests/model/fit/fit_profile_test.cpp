@@ -10,6 +10,7 @@
 #include "model/errors.h"
 #include "model/fit/fit_host.h"
 #include "model/fit/solve.h"
+#include "model/power.h"
 #include "tests/catch2.h"
 #include "tests/model/message_of.h"
 #include "tests/model/toy_gpu.h"
@@ -143,6 +144,27 @@ TEST_CASE("the fits of passes, copies and collectives find the parameters that m
   check_found(solve_copies(copies, class_values<CopyParameters>()), copy_truth, 0.05);
   check_found(
       solve_collective(messages, class_values<CollectiveParameters>()), collective_truth, 0.2);
+}
+
+TEST_CASE("one sustained mix tells the energy of a FLOP, the rest of power stays class values") {
+  Measurements m;
+  m.sources = {"a power.json", "products"};
+  m.gemms = {{{4096, 4096, 4096, 1, Dtype::bf16, Layout::TN}, 600, 1, SeenClock::unknown}};
+  PowerParameters<double> truth = class_values<PowerParameters>();
+  truth.flop_pJ = 1.25;
+  const double watts = power_formula(257e12, 94e9, 0.87, truth);
+  m.powers = {{257e12, 94e9, 0.87, watts, 0}};
+  const FittedProfile fitted = fit_profile(toy_gpu(), m, FitOptions{});
+  CHECK(fitted.profile.power.flop_pJ == Approx(1.25));
+  CHECK(fitted.profile.power.static_W == truth.static_W);
+  for (const ParameterRecord& r : fitted.profile.records) {
+    if (r.name == "power.flop_pJ") {
+      CHECK(r.points == 1);
+      CHECK(r.source == "a power.json");
+    } else if (r.name.starts_with("power.")) {
+      CHECK(r.points == 0);
+    }
+  }
 }
 
 TEST_CASE("parameters that the points do not determine say so") {

@@ -53,6 +53,41 @@ std::string refusal(Change change) {
 
 }  // namespace
 
+TEST_CASE("a row's words tell the generation of its attention and the checkpoint that it ran") {
+  MeasuredRun r = gpt_row();
+  CHECK(scenario(r).training.attention_kernel == AttentionKernel::usual);
+  r.attention = "flash 2";
+  CHECK(scenario(r).training.attention_kernel == AttentionKernel::flash2);
+  r.attention = "flash";
+  CHECK(scenario(r).training.attention_kernel == AttentionKernel::usual);
+  r.std_gpu = "a100-sxm-80";
+  CHECK(scenario(r).training.attention_kernel == AttentionKernel::flash1);
+  CHECK_FALSE(scenario(r).training.recompute_early_stop);
+  r.std_dp = "fsdp";
+  CHECK(scenario(r).training.recompute_early_stop);
+  // torch's own, by the release that the row names.
+  r.std_gpu = "h100-sxm";
+  r.attention = "flash (SDPA)";
+  CHECK(scenario(r).training.attention_kernel == AttentionKernel::usual);
+  r.measured_how = "5100 steps, PyTorch 2.4.1+cu121";
+  CHECK(scenario(r).training.attention_kernel == AttentionKernel::flash2);
+  r.measured_how = "CUDA events, PyTorch 2.11 + CUDA 13";
+  CHECK(scenario(r).training.attention_kernel == AttentionKernel::usual);
+}
+
+TEST_CASE("Megatron-LM pads the vocabulary to whole tiles of each rank and sums bf16's gradients in fp32") {
+  MeasuredRun r = gpt_row();
+  r.vocab = 250680;
+  r.params = std::nullopt;
+  CHECK(scenario(r).model.vocab == 250680);
+  CHECK_FALSE(scenario(r).training.gradient_dtype);
+  r.std_grad_bytes = std::nullopt;
+  r.measured_how = "Megatron-LM, 10 iterations";
+  CHECK(scenario(r).model.vocab == 250752);
+  CHECK(scenario(r).training.gradient_dtype == Dtype::fp32);
+  CHECK(scenario(r).training.fused_kernels);
+}
+
 TEST_CASE("a complete row is the scenario that it measured") {
   const Scenario s = scenario(gpt_row());
   CHECK(s.model.family == Family::gpt);
