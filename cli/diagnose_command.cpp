@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -89,6 +90,9 @@ void add_diagnose_command(CLI::App& app, int& exit_code) {
   add_times(*command, *flags);
   for (const ScenarioKey& key : scenario_keys()) {
     if (key.section == "model" && key.name != "name" && key.name != "vocab") continue;
+    // What disturbed the run is what is asked; what it cost is not.
+    constexpr std::array<std::string_view, 4> known{"model", "training", "cluster", "parallel"};
+    if (std::ranges::find(known, key.section) == known.end()) continue;
     command->add_option(diagnose_flag_of(key.name), flags->keys[std::string(key.name)],
                         help_text(key.meaning))
         ->group("What ran (as for predict, one value each)");

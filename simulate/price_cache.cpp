@@ -24,8 +24,10 @@ bool key_of(const Work& work, Key& key) {
     const auto& [m, n, k, batch, dtype, layout] = *gemm;
     key = {tag(1, static_cast<int>(dtype), static_cast<int>(layout)), m, n, k, batch, 0};
   } else if (const auto* attention = std::get_if<Attention>(&work)) {
-    const auto& [batch, heads, kv_heads, seq, head_dim, causal, backward, dropout, dtype] = *attention;
-    const int flags = (causal ? 1 : 0) | (backward ? 2 : 0) | (dropout ? 4 : 0);
+    const auto& [batch, heads, kv_heads, seq, head_dim, causal, backward, dropout, dtype, kernel] =
+        *attention;
+    const int flags = (causal ? 1 : 0) | (backward ? 2 : 0) | (dropout ? 4 : 0) |
+                      static_cast<int>(kernel) << 3;
     key = {tag(2, static_cast<int>(dtype), flags), batch, heads, kv_heads, seq, head_dim};
   } else if (const auto* pass = std::get_if<Pass>(&work)) {
     const auto& [kind, rows, cols, dtype] = *pass;
