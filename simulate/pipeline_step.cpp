@@ -207,6 +207,9 @@ PipelineCosts Pricing::price() const {
   out.messages = parallel_.schedule == PipelineSchedule::interleaved
                      ? PipelineMessages::overlapped_in_between
                      : PipelineMessages::blocking;
+  // The stack waits for the device after each exchange of a blocking message (Megatron-LM,
+  // ModelParallelConfig.batch_p2p_sync, on by default; DeepSpeed's engine likewise).
+  out.messages_stop_host = out.messages == PipelineMessages::blocking;
   return out;
 }
 

@@ -288,14 +288,15 @@ void Builder::step() {
   out_.step_begin.push_back(compute(timed_.begin));
   const std::int64_t micro_steps = scenario_.training.accumulation;
   for (std::int64_t i = 0; i < micro_steps; ++i) {
+    const bool adds = i > 0 || scenario_.training.precision.wide_sums;
     const bool last = i + 1 == micro_steps;
     const bool sync = exchanges_ && (last || parallel_.sync_each_micro_step);
     if (sharded()) {
       sharded_forward();
-      sharded_backward(sync, i > 0);
+      sharded_backward(sync, adds);
     } else {
       forward();
-      backward(sync, i > 0);
+      backward(sync, adds);
     }
   }
   optimizer();

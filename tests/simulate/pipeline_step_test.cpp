@@ -84,3 +84,14 @@ TEST_CASE("a scenario says which pipelines cannot be") {
   s.parallel.strategy = Strategy::fsdp;
   CHECK(violations(s).size() == 1);
 }
+
+TEST_CASE("a host that waits for each message has the pipeline's bubble, too") {
+  // Tiny passes: the host alone takes time. Its work of one stage, and the bubble of four with 8
+  // micro-batches over it, less what differs between stages.
+  GpuProfile gpu = with_every_collective(toy_gpu_with_host(500));
+  gpu.host.step_us = 0;
+  Scenario s = staged(4, 8);
+  s.training.seq = 16;
+  const Prediction p = predict(s, gpu);
+  CHECK(p.step.value > p.host_s * (1 + 0.8 * 3 / 8));
+}
