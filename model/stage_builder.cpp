@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 
 namespace stepsight {
 
@@ -387,7 +386,9 @@ void StageBuilder::sequence_loss() {
 }
 
 StageWork StageBuilder::finish() {
-  for (Piece& p : pieces_ | std::views::reverse) {
+  // (std::views::reverse would keep clang 14, whose libFuzzer the readers are tested with, out.)
+  for (auto at = pieces_.rbegin(); at != pieces_.rend(); ++at) {
+    Piece& p = *at;
     const auto base = static_cast<std::uint32_t>(stage_.backward.size());
     stage_.backward.insert(stage_.backward.end(), p.backward.begin(), p.backward.end());
     for (GradientReady& r : p.ready) {
