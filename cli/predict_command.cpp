@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 
@@ -9,6 +10,7 @@
 #include "cli/scenario_flags.h"
 #include "cli/wrap.h"
 #include "model/errors.h"
+#include "model/io/model_error_file.h"
 #include "model/io/trace_file.h"
 #include "reports/predict_report.h"
 
@@ -20,6 +22,7 @@ struct PredictFlags : ScenarioFlags {
   std::string output;
   bool json = false;
   bool csv = false;
+  bool levers = false;
   std::optional<std::int64_t> parameters;  // of a traced step
 };
 
@@ -51,11 +54,15 @@ void predict_command(PredictFlags flags) {
   report.title = file.title;
   report.axes = file.axes;
   report.coordinates = coordinates_of(file);
-  report.points = study(file.points, [&](const std::string& name) -> const GpuProfile& {
-    return profiles.get(name);
-  });
-  const GpuProfile& gpu = profiles.get(report.points[focus_of(report)].scenario.cluster.gpu);
-  note_link(report.points[focus_of(report)].scenario, gpu, report.notes);
+  const ModelError error = read_model_error();
+  report.points = study(
+      file.points,
+      [&](const std::string& name) -> const GpuProfile& { return profiles.get(name); },
+      error);
+  const StudyPoint& focus = report.points[focus_of(report)];
+  const GpuProfile& gpu = profiles.get(focus.scenario.cluster.gpu);
+  note_link(focus.scenario, gpu, report.notes);
+  if (flags.levers) report.levers = levers(focus.scenario, gpu, focus.prediction, error);
   write_output(flags.output,
                flags.json  ? predict_json(report)
                : flags.csv ? predict_csv(report)
@@ -69,6 +76,9 @@ void add_predict_command(CLI::App& app, int& /*exit_code*/) {
   CLI::App* command = app.add_subcommand("predict", "Step time, speed-up and efficiency on N GPUs");
   CLI::Option* json = command->add_flag("--json", flags->json, "for machines");
   command->add_flag("--csv", flags->csv, "one row a point")->excludes(json);
+  command->add_flag("--levers",
+                    flags->levers,
+                    help_text("also what would make a sample faster, each change simulated"));
   command->add_option("-o,--output", flags->output, "write to this file instead");
   command->add_option("--params",
                       flags->parameters,

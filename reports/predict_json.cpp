@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
+
 #include "reports/json_parts.h"
+#include "reports/levers_report.h"
 #include "reports/predict_report.h"
 #include "reports/text_table.h"
 
@@ -12,11 +15,41 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json json_of(const Quantiles& q) {
+  return {{"p5", q.p5}, {"p50", q.p50}, {"p95", q.p95}};
+}
+
 Json json_of(const ScalingPoint& p) {
-  return {{"one_gpu_step_s", p.one_gpu.value},
-          {"step_s", p.step.value},
-          {"speedup", p.scaling.speedup},
-          {"efficiency", p.scaling.efficiency}};
+  Json out = {{"one_gpu_step_s", p.one_gpu.value},
+              {"step_s", p.step.value},
+              {"speedup", p.scaling.speedup},
+              {"efficiency", p.scaling.efficiency}};
+  if (p.speedup.p50 <= 0) return out;
+  out["intervals"] = {{"one_gpu_step_s", json_of(p.one_gpu_s)},
+                      {"step_s", json_of(p.step_s)},
+                      {"speedup", json_of(p.speedup)},
+                      {"efficiency", json_of(p.efficiency)}};
+  return out;
+}
+
+Json json_of(const Uncertainty& u) {
+  Json out = {{"log_sd", u.log_sd},
+              {"measured_inputs_log_sd", u.parameter_log_sd},
+              {"inside_calibration", u.inside_calibration},
+              {"outside_calibration", u.outside},
+              {"contributions", Json::array()}};
+  constexpr std::array<std::string_view, 3> origins{"measured", "between measured sizes", "class value"};
+  for (const Contribution& c : u.contributions) {
+    out["contributions"].push_back({{"input", c.input},
+                                    {"share", c.share},
+                                    {"log_sd", c.log_sd},
+                                    {"origin", origins[static_cast<std::size_t>(c.origin)]},
+                                    {"measure_with", c.command}});
+  }
+  const Contribution* weakest = weakest_input(u);
+  out["weakest_input"] = weakest != nullptr ? Json(weakest->input) : Json(nullptr);
+  out["measure_first"] = weakest != nullptr ? Json(weakest->command) : Json(nullptr);
+  return out;
 }
 
 Json json_of(const Memory& m) {
@@ -101,8 +134,21 @@ Json json_of(const StudyPoint& p) {
   Json out = identity_of(p.scenario);
   add_figures(out, p);
   add_parts(out, r, p.scenario.parallel.pipeline > 1);
+  if (p.uncertainty.step.p50 > 0) {
+    const Quantiles& step = p.uncertainty.step;
+    out["intervals"] = {{"step_time_s", json_of(step)},
+                        {"samples_per_s", json_of(rate_of(step, r.samples_per_s * r.step.value))},
+                        {"tokens_per_s", json_of(rate_of(step, r.tokens_per_s * r.step.value))},
+                        {"mfu", json_of(rate_of(step, r.mfu * r.step.value))}};
+    out["uncertainty"] = json_of(p.uncertainty);
+  }
   if (p.padded_vocabulary) out["padded_vocabulary_step_s"] = p.padded_vocabulary->value;
   return out;
+}
+
+// The ends of an interval as two cells, empty without one.
+std::string ends(const Quantiles& q) {
+  return q.p50 > 0 ? fmt::format("{},{}", q.p5, q.p95) : ",";
 }
 
 }  // namespace
@@ -117,6 +163,7 @@ std::string predict_json(const PredictReport& report) {
     point.update(json_of(report.points[i]));
     out["points"].push_back(std::move(point));
   }
+  if (!report.levers.empty()) out["levers"] = levers_json(report.levers);
   out["notes"] = report.notes;
   return out.dump(1) + "\n";
 }
@@ -128,7 +175,8 @@ std::string predict_csv(const PredictReport& report) {
   out +=
       "model,gpu,gpus,link,batch,seq,accumulation,precision,step_time_s,samples_per_s,tokens_per_s,"
       "weak_speedup,weak_efficiency,strong_speedup,strong_efficiency,mfu,exposed_communication_s,"
-      "communication_s,peak_memory_bytes,fits,bound_by\n";
+      "communication_s,peak_memory_bytes,fits,bound_by,step_time_p5_s,step_time_p95_s,"
+      "weak_speedup_p5,weak_speedup_p95,strong_speedup_p5,strong_speedup_p95\n";
   for (std::size_t i = 0; i < report.points.size(); ++i) {
     const StudyPoint& p = report.points[i];
     const Prediction& r = p.prediction;
@@ -152,13 +200,15 @@ std::string predict_csv(const PredictReport& report) {
                        p.weak.scaling.efficiency);
     out += p.strong ? fmt::format("{},{},", p.strong->scaling.speedup, p.strong->scaling.efficiency)
                     : std::string(",,");
-    out += fmt::format("{},{},{},{},{},{}\n",
+    out += fmt::format("{},{},{},{},{},{},",
                        r.mfu,
                        r.exposed_s,
                        r.communication_s,
                        r.memory.needed,
                        r.memory.fits ? "yes" : "no",
                        bound_by(r));
+    out += ends(p.uncertainty.step) + "," + ends(p.weak.speedup) + "," +
+           ends(p.strong ? p.strong->speedup : Quantiles{}) + "\n";
   }
   return out;
 }

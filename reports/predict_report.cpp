@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "reports/certainty.h"
+#include "reports/levers_report.h"
 #include "reports/predict_sections.h"
 #include "reports/text_table.h"
 
@@ -216,8 +218,9 @@ std::string_view name_of(const Precision& precision) {
 std::string predict_text(const PredictReport& report, const GpuProfile& gpu) {
   const StudyPoint& point = report.points[focus_of(report)];
   const std::string table = table_of(report);
-  std::string out = question(report, gpu) + "\n" + table + about(report);
+  std::string out = question(report, gpu) + "\n" + table + intervals_table(report) + about(report);
   out += why_not_linear(point) + where_time_goes(point) + verdicts(point, gpu);
+  out += certainty(point.uncertainty) + levers_text(report.levers);
   for (const std::string& note : report.notes) out += "\n" + wrap(note) + "\n";
   return out + legend(report, gpu, table);
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "model/profile.h"
+#include "simulate/levers.h"
 #include "simulate/study.h"
 
 namespace stepsight {
@@ -16,6 +17,7 @@ struct PredictReport {
   std::vector<std::vector<std::string>> coordinates;  // [point][axis]: the values, as written
   std::vector<StudyPoint> points;                     // at least one
   std::vector<std::string> notes;                     // what the program chose for the user
+  std::vector<Lever> levers;                          // of the point that the text explains, if asked
 };
 
 // The point that the text explains: of the largest GPU counts the last one.

@@ -105,10 +105,15 @@ Attribution attribute(const Question& question, const StepProgram& step, double 
     return out;
   }
   const Machine at_full_rate = step_machine(question.gpu, {.slow_down = true});
-  const double full_rate = steady_step(step, run(step.program, at_full_rate));
-  const double silent = step_seconds(question.program({.communication = true, .slow_down = true}));
-  out.alone = step_seconds(
-      question.program({.communication = true, .slow_down = true, .sync_copies = true}));
+  // Now and then a step is shorter with a cause than without: work that comes later finds a quieter
+  // moment. That is no part below nothing, but none.
+  const double full_rate =
+      std::min(steady_step(step, run(step.program, at_full_rate)), actual);
+  const double silent = std::min(
+      step_seconds(question.program({.communication = true, .slow_down = true})), full_rate);
+  out.alone = std::min(step_seconds(question.program(
+                           {.communication = true, .slow_down = true, .sync_copies = true})),
+                       silent);
   out.bucket_copies = silent - out.alone;
   out.exposed = full_rate - silent;
   out.slow_down = actual - full_rate;
@@ -157,10 +162,13 @@ void read_stages(const StepParts& parts, const TimedStep& timed, Prediction& out
   const PipelineProgram program = build_stages(parts, timed);
   const Machine at_full_rate = step_machine(parts.gpu, {.slow_down = true});
   const StagesTime actual = run_stages(program, step_machine(parts.gpu));
-  const StagesTime full_rate = run_stages(program, at_full_rate);
+  StagesTime full_rate = run_stages(program, at_full_rate);
+  full_rate.step = std::min(full_rate.step, actual.step);
   const Without messages{.communication = true};
-  const StagesTime silent =
+  StagesTime silent =
       run_stages(build_stages(parts, time_step(parts, messages), messages), at_full_rate);
+  silent.step = std::min(silent.step, full_rate.step);
+  silent.busy = std::min(silent.busy, silent.step);
   out.step = actual.step;
   out.gpu_busy_s = actual.busy.value;
   out.communication_s = actual.messages.value;

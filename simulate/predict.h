@@ -14,7 +14,7 @@
 namespace stepsight {
 
 // What the step would take without one cause after the other, in this fixed order; the parts add up
-// to the step. All in seconds.
+// to the step, and none is below 0. All in seconds.
 struct Attribution {
   double alone = 0;          // one GPU, no data parallelism: its own step; with pipeline stages the
                              // passes of the stage that computes longest

@@ -1,5 +1,7 @@
 #include "simulate/traced_prediction.h"
 
+#include <algorithm>
+
 #include "simulate/traced_program.h"
 
 namespace stepsight {
@@ -34,9 +36,11 @@ Attribution attribute(const Question& question, const StepProgram& program, doub
     out.alone = actual;
     return out;
   }
-  const double full_rate = seconds(program, step_machine(question.gpu, {.slow_down = true}));
-  const double silent = seconds(question.program({.communication = true, .slow_down = true}));
-  out.alone = seconds(question.program({.slow_down = true, .sync_copies = true}));
+  const double full_rate =
+      std::min(seconds(program, step_machine(question.gpu, {.slow_down = true})), actual);
+  const double silent =
+      std::min(seconds(question.program({.communication = true, .slow_down = true})), full_rate);
+  out.alone = std::min(seconds(question.program({.slow_down = true, .sync_copies = true})), silent);
   out.bucket_copies = silent - out.alone;
   out.exposed = full_rate - silent;
   out.slow_down = actual - full_rate;

@@ -18,13 +18,20 @@ good predict "${flags[@]}" --gpus 1,2,4,8
 has '^GPUs  *step  *tokens/s  *weak'
 has 'Why 8 GPUs do .* times the work of one'
 has 'No --link was given: took nvlink4-nvswitch'
-[ "$(grep -cE '^ +[1248] ' out)" -eq 4 ] || fail "not one row a GPU count"
+[ "$(sed '/^How sure/,$d' out | grep -cE '^ +[1248] ')" -eq 4 ] || fail "not one row a GPU count"
+has '^How sure: nine of ten such trainings lie between'
+has 'inside what was calibrated'
+good predict "${flags[@]}" --gpus 8 --levers
+has 'What would make a sample faster'
+wide=1 good predict "${flags[@]}" --gpus 8 --levers --json
+has '"measure_first"'
+has '"lever"'
 good predict "${flags[@]}"
 if grep -qe 'weak' out; then fail "one GPU has nothing to scale"; fi
 
 # Flags replace keys of the file; the order of flags is the order of the axes.
 good predict "$source_dir/scenarios/second_card.toml" --gpus 2
-[ "$(grep -cE '^ +[1248] ' out)" -eq 1 ] || fail "--gpus did not replace the file's"
+[ "$(sed '/^How sure/,$d' out | grep -cE '^ +[1248] ')" -eq 1 ] || fail "--gpus did not replace the file's"
 wide=1 good predict "${flags[@]}" --optimizer sgd,adamw --compile false,true --csv
 [ "$(cut -d, -f1,2 out | tr '\n' ' ')" = \
   "optimizer,compile sgd,false sgd,true adamw,false adamw,true " ] || fail "order of the axes"

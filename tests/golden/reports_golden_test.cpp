@@ -77,6 +77,57 @@ StudyPoint some_point(std::int64_t gpus) {
   return p;
 }
 
+// The same, with how sure each figure is.
+StudyPoint some_sure_point(std::int64_t gpus) {
+  StudyPoint p = some_point(gpus);
+  const auto around = [](double value, double low, double high) {
+    return Quantiles{value * low, value, value * high};
+  };
+  Uncertainty& u = p.uncertainty;
+  u.step = around(p.prediction.step.value, 0.91, 1.27);
+  u.log_sd = 0.1;
+  u.parameter_log_sd = 0.06;
+  u.contributions = {
+      {"link bandwidth", 0.08, 0.64, InputOrigin::class_value, "all_reduce_perf -g 4 > sweep.log"},
+      {"matrix products", 0.05, 0.25, InputOrigin::measured, "stepsight calibrate --quick"},
+      {"the model itself", 0.033, 0.11, InputOrigin::measured, ""}};
+  u.inside_calibration = false;
+  u.outside = "link bandwidth";
+  const auto fill = [&](ScalingPoint& s) {
+    s.one_gpu_s = around(s.one_gpu.value, 0.95, 1.1);
+    s.step_s = around(s.step.value, 0.91, 1.27);
+    s.speedup = around(s.scaling.speedup, 0.9, 1.02);
+    s.efficiency = around(s.scaling.efficiency, 0.9, 1.02);
+  };
+  fill(p.weak);
+  if (p.strong) fill(*p.strong);
+  return p;
+}
+
+PredictReport sure_sweep() {
+  PredictReport report;
+  report.axes = {"gpus"};
+  report.coordinates = {{"1"}, {"4"}};
+  report.points = {some_sure_point(1), some_sure_point(4)};
+  Lever bridge;
+  bridge.kind = LeverKind::nvlink_bridge;
+  bridge.change = "an NVLink bridge (if the cards take one)";
+  bridge.scenario = small_scenario(4);
+  bridge.step = Seconds{0.108};
+  bridge.gain = 0.157;
+  bridge.speedup = {1.02, 1.157, 1.21};
+  Lever batch;
+  batch.kind = LeverKind::bigger_batch;
+  batch.change = "batch 16 on each GPU instead of 8";
+  batch.key = "batch = 16";
+  batch.same_training = false;
+  batch.step = Seconds{0.23};
+  batch.gain = 0.087;
+  batch.speedup = {1.01, 1.087, 1.12};
+  report.levers = {bridge, batch};
+  return report;
+}
+
 PredictReport gpus_sweep() {
   PredictReport report;
   report.title = "How much faster are four cards?";
@@ -120,6 +171,11 @@ TEST_CASE("A host-bound sweep over other keys reads as approved") {
   report.points.back().prediction.host_bound = true;
   report.points.back().prediction.host_s = 0.099;
   check_golden("predict_host.txt", predict_text(report, toy_gpu()));
+}
+
+TEST_CASE("A sweep with intervals and levers reads as approved") {
+  check_golden("predict_sure.txt", predict_text(sure_sweep(), toy_gpu()));
+  check_golden("predict_sure.json", predict_json(sure_sweep()));
 }
 
 TEST_CASE("The machine's form of a prediction reads as approved") {

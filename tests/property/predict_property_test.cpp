@@ -5,6 +5,8 @@
 #include <rapidcheck.h>
 
 #include "simulate/predict.h"
+#include "simulate/uncertainty.h"
+#include "simulate/waterfall.h"
 #include "tests/catch2.h"
 #include "tests/model/toy_gpu.h"
 
@@ -108,6 +110,63 @@ TEST_CASE("any scenario has a finite answer whose parts agree") {
               1e-9 * p.step.value);
     RC_ASSERT(p.step.value == predict_step(s, gpu).value);
     RC_ASSERT(p.memory.fits == (p.memory.largest_batch >= s.training.batch));
+  }));
+}
+
+TEST_CASE("any step's parts add up to the picosecond, and none is below nothing") {
+  CHECK(rc::check([] {
+    const Scenario s = any_scenario();
+    RC_PRE(problems(s.model).empty());
+    const GpuProfile gpu = any_gpu();
+    const Prediction p = predict(s, gpu);
+    const Attribution& a = p.attribution;
+    for (const double part : {a.alone, a.bucket_copies, a.exposed, a.slow_down, a.bubble}) {
+      RC_ASSERT(part >= 0);
+    }
+    const Waterfall here = waterfall_of(s, gpu, p);
+    RC_ASSERT(here.step == to_picoseconds(p.step));
+    Picoseconds sum = 0;
+    for (const Picoseconds part : here.parts) {
+      RC_ASSERT(part >= 0);
+      sum += part;
+    }
+    RC_ASSERT(sum == here.step);
+    // One card to many, and one link to another.
+    Scenario other = s;
+    other.cluster.gpus = 1;
+    other.cluster.link.clear();
+    const Waterfall there = waterfall_of(other, gpu, predict(other, gpu));
+    const Difference d = difference(there, here);
+    Picoseconds change = 0;
+    for (std::size_t i = 0; i < cause_count; ++i) {
+      RC_ASSERT(d.more[i] >= 0);
+      RC_ASSERT(d.less[i] >= 0);
+      RC_ASSERT(d.more[i] == 0 || d.less[i] == 0);
+      change += d.more[i] - d.less[i];
+    }
+    RC_ASSERT(there.step + change == here.step);
+  }));
+}
+
+TEST_CASE("any prediction lies inside its interval, and a wider error never narrows it") {
+  CHECK(rc::check([] {
+    const Scenario s = any_scenario();
+    RC_PRE(problems(s.model).empty());
+    const GpuProfile gpu = any_gpu();
+    const Prediction p = predict(s, gpu);
+    const Uncertainty u = uncertainty_of(s, gpu, p);
+    RC_ASSERT(std::isfinite(u.log_sd));
+    RC_ASSERT(u.step.p5 > 0);
+    RC_ASSERT(u.step.p5 <= u.step.p50);
+    RC_ASSERT(u.step.p50 <= u.step.p95);
+    RC_ASSERT(u.step.p50 == p.step.value);
+    for (const double e : u.elasticities) RC_ASSERT(e >= 0 && e < 3);
+    double shares = 0;
+    for (const Contribution& c : u.contributions) shares += c.share;
+    RC_ASSERT(u.contributions.empty() || std::abs(shares - 1) < 1e-6);
+    ModelError wider;
+    for (double& sd : wider.sd) sd += 0.1;
+    RC_ASSERT(uncertainty_of(s, gpu, p, wider).log_sd >= u.log_sd);
   }));
 }
 

@@ -1,0 +1,50 @@
+#include "reports/levers_report.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "reports/text_table.h"
+
+namespace stepsight {
+
+namespace {
+
+// The change of throughput: "+12.3 %".
+std::string gain(double speedup) {
+  return fmt::format("{:+.0f} %", 100 * (speedup - 1));
+}
+
+}  // namespace
+
+std::string levers_text(const std::vector<Lever>& levers) {
+  if (levers.empty()) return "";
+  TextTable table;
+  table.columns = {{"change", Align::left}, {"samples/s"}, {"90 % between"}, {"step", Align::right, 1}};
+  bool marked = false;
+  for (const Lever& l : levers) {
+    marked = marked || !l.same_training;
+    table.rows.push_back({l.change + (l.same_training ? "" : " *"),
+                          gain(1 + l.gain),
+                          gain(l.speedup.p5) + " and " + gain(l.speedup.p95),
+                          format_seconds(l.step.value)});
+  }
+  std::string out = "\nWhat would make a sample faster, each simulated by itself\n" + table.fitted();
+  if (marked) out += "* changes what the optimizer sees: batch or number format\n";
+  return out;
+}
+
+nlohmann::ordered_json levers_json(const std::vector<Lever>& levers) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (const Lever& l : levers) {
+    out.push_back({{"lever", name_of(l.kind)},
+                   {"change", l.change},
+                   {"key", l.key},
+                   {"same_training", l.same_training},
+                   {"step_time_s", l.step.value},
+                   {"gain", l.gain},
+                   {"speedup", {{"p5", l.speedup.p5}, {"p50", l.speedup.p50}, {"p95", l.speedup.p95}}}});
+  }
+  return out;
+}
+
+}  // namespace stepsight

@@ -1,0 +1,54 @@
+// What a person could change, each simulated: how much faster a sample would go, and how sure that is.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/model_error.h"
+#include "model/quantiles.h"
+#include "simulate/predict.h"
+#include "simulate/uncertainty.h"
+
+namespace stepsight {
+
+enum class LeverKind : std::uint8_t {
+  bigger_batch,
+  accumulate,
+  no_sync,
+  overlap,
+  bucket_size,
+  narrow_gradients,
+  other_strategy,
+  compile,
+  flash_attention,
+  fused_optimizer,
+  less_recompute,
+  peer_to_peer,
+  nvlink_bridge,
+  more_adapters,
+};
+
+struct Lever {
+  LeverKind kind{};
+  std::string change;  // for people: "batch 16 instead of 8"
+  std::string key;     // of the scenario, with its new value: "batch = 16"; empty for hardware
+  bool same_training = true;  // the optimizer sees the same batch and precision as before
+  Scenario scenario;          // with the change
+  Seconds step;               // of that scenario
+  double gain = 0;            // samples a second, over those before, less 1
+  Quantiles speedup;          // 1 + gain with its interval
+};
+
+// Every change that applies, fits into the card's memory and makes a sample faster by at least half a
+// percent, the largest gain first. Of several sizes of a batch or a bucket the best one. `now` is
+// predicted from `scenario`; UserError for a link that is not known.
+std::vector<Lever> levers(const Scenario& scenario,
+                          const GpuProfile& gpu,
+                          const Prediction& now,
+                          const ModelError& error = {});
+
+// "larger batch"
+std::string_view name_of(LeverKind kind);
+
+}  // namespace stepsight

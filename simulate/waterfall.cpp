@@ -1,0 +1,73 @@
+#include "simulate/waterfall.h"
+
+#include <algorithm>
+
+#include "simulate/perturbed_step.h"
+
+namespace stepsight {
+
+namespace {
+
+// Natural logarithm of a bandwidth beyond every message.
+constexpr double without_bytes = -60;
+
+// How long is waited for a link that has its latency and no bytes to carry.
+double exposed_at_any_bandwidth(const Scenario& scenario,
+                                const GpuProfile& gpu,
+                                const Prediction& prediction) {
+  const Attribution& a = prediction.attribution;
+  if (a.exposed <= 0) return 0;
+  PerturbedStep question(scenario, gpu);
+  if (!question.uses(StepInput::link_bandwidth)) return 0;  // a loop-back's copies are all bytes
+  InputChanges changes{};
+  changes[index(StepInput::link_bandwidth)] = without_bytes;
+  const double quick = question.step(changes).step.value;
+  return std::clamp(quick - (prediction.step.value - a.exposed), 0.0, a.exposed);
+}
+
+}  // namespace
+
+std::string_view name_of(Cause cause) {
+  constexpr std::array<std::string_view, cause_count> names{"compute",
+                                                            "pipeline bubble",
+                                                            "copies for the exchange",
+                                                            "exposed latency",
+                                                            "exposed bytes",
+                                                            "slowed by communication"};
+  return names[static_cast<std::size_t>(cause)];
+}
+
+Waterfall waterfall_of(const Scenario& scenario,
+                       const GpuProfile& gpu,
+                       const Prediction& prediction) {
+  const Attribution& a = prediction.attribution;
+  const double latency = exposed_at_any_bandwidth(scenario, gpu, prediction);
+  const std::array<double, cause_count> seconds{
+      a.alone, a.bubble, a.bucket_copies, latency, a.exposed - latency, a.slow_down};
+  Waterfall out;
+  out.step = to_picoseconds(prediction.step);
+  // Sums are rounded, not parts: so they end where the step does.
+  double sum = 0;
+  Picoseconds before = 0;
+  for (std::size_t i = 0; i < cause_count; ++i) {
+    sum += std::max(seconds[i], 0.0);
+    const Picoseconds here =
+        i + 1 == cause_count
+            ? out.step
+            : std::clamp(to_picoseconds(Seconds{sum}), before, out.step);
+    out.parts[i] = here - before;
+    before = here;
+  }
+  return out;
+}
+
+Difference difference(const Waterfall& a, const Waterfall& b) {
+  Difference out;
+  for (std::size_t i = 0; i < cause_count; ++i) {
+    out.more[i] = std::max<Picoseconds>(b.parts[i] - a.parts[i], 0);
+    out.less[i] = std::max<Picoseconds>(a.parts[i] - b.parts[i], 0);
+  }
+  return out;
+}
+
+}  // namespace stepsight
