@@ -17,23 +17,29 @@ double exposed_at_any_bandwidth(const Scenario& scenario,
                                 const Prediction& prediction) {
   const Attribution& a = prediction.attribution;
   if (a.exposed <= 0) return 0;
-  PerturbedStep question(scenario, gpu);
+  Scenario regular = scenario;
+  regular.irregular = {};
+  PerturbedStep question(regular, gpu);
   if (!question.uses(StepInput::link_bandwidth)) return 0;  // a loop-back's copies are all bytes
   InputChanges changes{};
   changes[index(StepInput::link_bandwidth)] = without_bytes;
   const double quick = question.step(changes).step.value;
-  return std::clamp(quick - (prediction.step.value - a.exposed), 0.0, a.exposed);
+  const double unexposed = a.alone + a.bubble + a.bucket_copies + a.slow_down;
+  return std::clamp(quick - unexposed, 0.0, a.exposed);
 }
 
 }  // namespace
 
-std::string_view name_of(Cause cause) {
-  constexpr std::array<std::string_view, cause_count> names{"compute",
+std::string_view name_of(StepCause cause) {
+  constexpr std::array<std::string_view, step_cause_count> names{"compute",
                                                             "pipeline bubble",
                                                             "copies for the exchange",
                                                             "exposed latency",
                                                             "exposed bytes",
-                                                            "slowed by communication"};
+                                                            "slowed by communication",
+                                                            "slowest rank",
+                                                            "loading",
+                                                            "pauses"};
   return names[static_cast<std::size_t>(cause)];
 }
 
@@ -42,17 +48,18 @@ Waterfall waterfall_of(const Scenario& scenario,
                        const Prediction& prediction) {
   const Attribution& a = prediction.attribution;
   const double latency = exposed_at_any_bandwidth(scenario, gpu, prediction);
-  const std::array<double, cause_count> seconds{
-      a.alone, a.bubble, a.bucket_copies, latency, a.exposed - latency, a.slow_down};
+  const std::array<double, step_cause_count> seconds{
+      a.alone,     a.bubble,  a.bucket_copies, latency, a.exposed - latency,
+      a.slow_down, a.slowest, a.loading,       a.stalls};
   Waterfall out;
   out.step = to_picoseconds(prediction.step);
   // Sums are rounded, not parts: so they end where the step does.
   double sum = 0;
   Picoseconds before = 0;
-  for (std::size_t i = 0; i < cause_count; ++i) {
+  for (std::size_t i = 0; i < step_cause_count; ++i) {
     sum += std::max(seconds[i], 0.0);
     const Picoseconds here =
-        i + 1 == cause_count
+        i + 1 == step_cause_count
             ? out.step
             : std::clamp(to_picoseconds(Seconds{sum}), before, out.step);
     out.parts[i] = here - before;
@@ -61,9 +68,9 @@ Waterfall waterfall_of(const Scenario& scenario,
   return out;
 }
 
-Difference difference(const Waterfall& a, const Waterfall& b) {
-  Difference out;
-  for (std::size_t i = 0; i < cause_count; ++i) {
+StepDifference difference(const Waterfall& a, const Waterfall& b) {
+  StepDifference out;
+  for (std::size_t i = 0; i < step_cause_count; ++i) {
     out.more[i] = std::max<Picoseconds>(b.parts[i] - a.parts[i], 0);
     out.less[i] = std::max<Picoseconds>(a.parts[i] - b.parts[i], 0);
   }

@@ -10,19 +10,22 @@
 
 namespace stepsight {
 
-enum class Cause : std::uint8_t {
+enum class StepCause : std::uint8_t {
   compute,       // one GPU alone for its own batch; with stages, of the one that computes longest
   bubble,        // waiting for other pipeline stages
   copies,        // gradients into and out of buckets, parameters out of gathered units
   exposed_latency,    // waiting for communication that would be there at any bandwidth
   exposed_bandwidth,  // waiting for the bytes
   slow_down,     // compute slowed by communication beside it
+  slowest,       // waiting for the slowest rank
+  loading,       // waiting for data
+  stalls,        // the step's share of pauses
 };
-inline constexpr std::size_t cause_count = 6;
-std::string_view name_of(Cause cause);
+inline constexpr std::size_t step_cause_count = 9;
+std::string_view name_of(StepCause cause);
 
 struct Waterfall {
-  std::array<Picoseconds, cause_count> parts{};  // by Cause, each at least 0
+  std::array<Picoseconds, step_cause_count> parts{};  // by StepCause, each at least 0
   Picoseconds step = 0;                          // their sum
 };
 
@@ -31,10 +34,10 @@ struct Waterfall {
 Waterfall waterfall_of(const Scenario& scenario, const GpuProfile& gpu, const Prediction& prediction);
 
 // b.step = a.step + sum of more - sum of less, to the picosecond; of each cause one of the two is 0.
-struct Difference {
-  std::array<Picoseconds, cause_count> more{};
-  std::array<Picoseconds, cause_count> less{};
+struct StepDifference {
+  std::array<Picoseconds, step_cause_count> more{};
+  std::array<Picoseconds, step_cause_count> less{};
 };
-Difference difference(const Waterfall& a, const Waterfall& b);
+StepDifference difference(const Waterfall& a, const Waterfall& b);
 
 }  // namespace stepsight

@@ -136,9 +136,9 @@ TEST_CASE("any step's parts add up to the picosecond, and none is below nothing"
     other.cluster.gpus = 1;
     other.cluster.link.clear();
     const Waterfall there = waterfall_of(other, gpu, predict(other, gpu));
-    const Difference d = difference(there, here);
+    const StepDifference d = difference(there, here);
     Picoseconds change = 0;
-    for (std::size_t i = 0; i < cause_count; ++i) {
+    for (std::size_t i = 0; i < step_cause_count; ++i) {
       RC_ASSERT(d.more[i] >= 0);
       RC_ASSERT(d.less[i] >= 0);
       RC_ASSERT(d.more[i] == 0 || d.less[i] == 0);
