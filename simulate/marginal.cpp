@@ -1,6 +1,7 @@
 #include "simulate/marginal.h"
 
 #include <algorithm>
+#include <utility>
 #include <map>
 
 namespace stepsight {
@@ -35,6 +36,22 @@ double gpus(const StudyPoint& p) {
 }
 const Spending* spending(const StudyPoint& p) {
   return p.money ? p.money->cheaper() : nullptr;
+}
+
+// Of two points the spendings of one kind, so that nobody compares a rent with a purchase: the first
+// one's cheaper kind where both have it, else the kind that both have.
+std::pair<const Spending*, const Spending*> alike(const StudyPoint& a, const StudyPoint& b) {
+  if (!a.money || !b.money) return {spending(a), nullptr};
+  const auto of = [](const std::optional<Spending>& s) { return s ? &*s : nullptr; };
+  const Spending* cheaper = spending(a);
+  const bool rents = cheaper != nullptr && cheaper == of(a.money->rent);
+  const auto kind = [&](const StudyPoint& p, bool rent) {
+    return rent ? of(p.money->rent) : of(p.money->own);
+  };
+  for (const bool rent : {rents, !rents}) {
+    if (kind(a, rent) != nullptr && kind(b, rent) != nullptr) return {kind(a, rent), kind(b, rent)};
+  }
+  return {cheaper, nullptr};
 }
 
 MarginalStep step_between(std::span<const StudyPoint> points,
@@ -109,8 +126,7 @@ std::vector<Exchanged> exchanged(std::span<const StudyPoint> points,
       const StudyPoint& a = points[group.front()];
       const StudyPoint& b = points[group[i]];
       Exchanged e{group.front(), group[i], throughput(b) / throughput(a), {}, {}, {}};
-      const Spending* before = spending(a);
-      const Spending* after = spending(b);
+      const auto [before, after] = alike(a, b);
       if (before != nullptr) {
         e.worth_per_hour = before->per_hour * e.throughput_ratio;
         if (after != nullptr) e.cost_ratio = after->per_million.value / before->per_million.value;

@@ -183,7 +183,11 @@ Scenario build_point(Sweep& sweep) {
     scenario.model.name =
         fmt::format("{} layers x {}", scenario.model.layers, scenario.model.hidden);
   }
-  if (scenario.training.seq == 0) scenario.training.seq = longest_sequence(scenario.model);
+  // Images have no tokens: one scenario may ask for models of both kinds.
+  const bool images = takes_images(scenario.model.family);
+  if (images || scenario.training.seq == 0) {
+    scenario.training.seq = longest_sequence(scenario.model);
+  }
   if (sweep.fixed_global_batch) resolve_batch(scenario);
   resolve_nodes(scenario.cluster);
   resolve_usual_link(scenario.cluster);

@@ -198,12 +198,13 @@ constexpr auto keys = std::to_array<ScenarioKey>({
     {"training", "global_batch", integer, 1, 1e9, {}, training<&T::global_batch>, "-",
      "instead of `batch`: sequences of a step over all GPUs (strong scaling)"},
     {"training", "seq", integer, 1, 1e9, {}, training<&T::seq>, "the model's longest",
-     "tokens of a sequence"},
+     "tokens of a sequence; images have none, whatever is said"},
     {"training", "accumulation", integer, 1, 1e6, {}, training<&T::accumulation>, "1",
      "micro-steps between two optimizer steps"},
     {"training", "precision", word, 0, 0, precision_names, set_precision, "bf16",
      "what is computed in; `amp-` keeps parameters and gradients in fp32 (autocast), `master-` an fp32 "
-     "copy in the optimizer"},
+     "copy in the optimizer; `summed-` also adds gradients up in fp32 by passes of their own and "
+     "all-reduces the sums (DeepSpeed's bf16 optimizer)"},
     {"training", "gradient_dtype", word, 0, 0, gradient_names, set_gradient, "as the parameters",
      "number format of the gradients on the link"},
     {"training", "optimizer", word, 0, 0, optimizer_names, set_optimizer, "adamw",
@@ -215,7 +216,8 @@ constexpr auto keys = std::to_array<ScenarioKey>({
     {"training", "recompute_layers", integer, 0, 1e4, {}, training<&T::recompute_layers>, "0: all",
      "with recompute = full: only the first so many blocks run forward again"},
     {"training", "recompute_early_stop", boolean, 0, 0, {}, training<&T::recompute_early_stop>, "true",
-     "with recompute = full: a block's last product is not repeated (torch's non-reentrant checkpoint)"},
+     "with recompute = full: a block's last product is not repeated (torch's non-reentrant checkpoint); "
+     "false: the whole block is, as Megatron-LM's checkpoint does"},
     {"training", "compile", boolean, 0, 0, {}, training<&T::compile>, "false",
      "torch.compile: fused kernels, less work for the host"},
     {"training", "fused_kernels", boolean, 0, 0, {}, training<&T::fused_kernels>, "false",
