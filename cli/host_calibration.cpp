@@ -44,6 +44,9 @@ void require_one_machine(const std::vector<Candidate>& rows, std::size_t count) 
                                   first.source,
                                   c.run->source));
     }
+  }
+  for (const Candidate& c : rows) {
+    const MeasuredRun& first = *rows.front().run;
     if (c.run->std_gpu != first.std_gpu) {
       throw UserError(fmt::format("--host-rows stands for one machine, but the rows are of {} and {}: "
                                   "choose with --only",

@@ -190,7 +190,7 @@ std::string legend(const PredictReport& report, const GpuProfile& gpu, const std
   add("strong", "speed-up over one GPU, global batch kept: N GPUs do the same work");
   add("eff.", "scaling efficiency: speed-up / GPUs");
   add("MFU",
-      fmt::format("the model's FLOP (no recomputation) over the vendor's {:.0f} TFLOP/s "
+      fmt::format("model FLOP (no recomputation) over the vendor's {:.0f} TFLOP/s "
                   "{}",
                   peak,
                   info(type).name));

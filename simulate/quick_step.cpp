@@ -330,7 +330,7 @@ void Walk::step() {
     const bool sync =
         !timed_.buckets.empty() && (last || scenario_.parallel.sync_each_micro_step);
     forward();
-    backward(sync, i > 0);
+    backward(sync, i > 0 || scenario_.training.precision.wide_sums);
   }
   optimizer();
 }

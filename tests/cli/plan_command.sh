@@ -13,7 +13,7 @@ cd "$work"
 good plan "$source_dir/scenarios/plans/gpt_22b.toml"
 has '^1,[0-9]* candidates: '
 has 'Why nothing else on 8 GPUs'
-has '^Look closer at the fastest: stepsight predict '
+has '^Look closer at the fastest: stepsight predict'
 cp out first
 good plan "$source_dir/scenarios/plans/gpt_22b.toml" --threads 3 --candidates all.csv
 cmp out first || fail "threads change the answer"
