@@ -69,7 +69,7 @@ void add_validate_command(CLI::App& app, int& exit_code) {
   command->add_flag("--json", flags->json, "for machines");
   command->add_option("-o,--output", flags->output, "write to this file instead");
   command->footer(
-      "Examples:\n  stepsight validate runs.csv --only H2 --rows\n"
+      "Example:\n  stepsight validate runs.csv --only H2 --rows\n"
       "  stepsight validate runs.csv --source truth_single --host-rows 10");
   command->callback([flags, &exit_code] { validate(*flags, exit_code); });
 }
