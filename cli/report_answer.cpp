@@ -1,0 +1,31 @@
+#include "cli/report_answer.h"
+
+#include "cli/scenario_flags.h"
+#include "simulate/scaling_curve.h"
+
+namespace stepsight {
+
+namespace {
+
+constexpr std::size_t timeline_slices = 20'000;  // a page draws fewer
+
+}  // namespace
+
+ScenarioReport answer_report(const ScenarioFile& file, Profiles& profiles, std::vector<std::string> notes) {
+  ScenarioReport out;
+  out.answers.title = file.title;
+  out.answers.axes = file.axes;
+  out.answers.coordinates = coordinates_of(file);
+  out.answers.notes = std::move(notes);
+  out.answers.points = study(file.points, [&](const std::string& name) -> const GpuProfile& {
+    return profiles.get(name);
+  });
+  const Scenario& focus = out.answers.points[focus_of(out.answers)].scenario;
+  const GpuProfile& gpu = profiles.get(focus.cluster.gpu);
+  note_link(focus, gpu, out.answers.notes);
+  out.curve = scaling_curve(focus, gpu);
+  out.trace = trace_step(focus, gpu, timeline_slices);
+  return out;
+}
+
+}  // namespace stepsight

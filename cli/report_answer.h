@@ -1,0 +1,17 @@
+// Everything that a scenario's report shows, asked of the simulator: what `report` and the page's own
+// program have in common.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cli/profiles.h"
+#include "model/io/scenario_file.h"
+#include "reports/scenario_page.h"
+
+namespace stepsight {
+
+// Every point of the file predicted, and the curve and timeline of the one that the report explains.
+// `notes`: on what was chosen for the user.
+ScenarioReport answer_report(const ScenarioFile& file, Profiles& profiles, std::vector<std::string> notes);
+
+}  // namespace stepsight

@@ -1,0 +1,130 @@
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/page_assets.h"
+#include "cli/profiles.h"
+#include "cli/report_answer.h"
+#include "cli/report_what_if.h"
+#include "cli/scenario_flags.h"
+#include "cli/scenario_text.h"
+#include "cli/wrap.h"
+#include "model/errors.h"
+#include "model/io/trace_file.h"
+#include "reports/compare_page.h"
+#include "reports/html_page.h"
+
+namespace stepsight {
+
+namespace {
+
+struct ReportFlags : ScenarioFlags {
+  std::string output;
+  std::string against;
+  std::string format;
+  std::string language = "en";
+  bool json = false;
+  bool plain = false;
+};
+
+// What --format says, else what the file's name says; Markdown on a terminal.
+std::string format_of(const ReportFlags& flags) {
+  if (flags.json) return "json";
+  if (!flags.format.empty()) return flags.format;
+  if (flags.output.empty()) return "md";
+  const std::string ending = std::filesystem::path(flags.output).extension().string();
+  for (const char* format : {"html", "md", "csv", "json"}) {
+    if (ending == std::string(".") + format) return format;
+  }
+  if (ending == ".htm") return "html";
+  throw UserError("-o " + flags.output +
+                  ": which form? Name the file .html, .md, .csv or .json, or give --format");
+}
+
+std::string write(const Document& document, const std::string& format, const PageAssets& assets,
+                  const Words& words) {
+  if (format == "json") return document_json(document);
+  if (format == "csv") return document_csv(document);
+  if (format == "md") return document_markdown(document);
+  return html_page(document, assets, words);
+}
+
+// The point of a scenario that its report explains.
+ComparedScenario explained(const ScenarioFile& file, const std::string& name, Profiles& profiles) {
+  PredictReport report;
+  report.points = study(file.points, [&](const std::string& gpu) -> const GpuProfile& {
+    return profiles.get(gpu);
+  });
+  StudyPoint point = report.points[focus_of(report)];
+  const GpuProfile& gpu = profiles.get(point.scenario.cluster.gpu);
+  return {file.title.empty() ? name : file.title, std::move(point), &gpu};
+}
+
+void compare(const ReportFlags& flags, Profiles& profiles, const Words& words, const WebFiles& web) {
+  ScenarioFlags other = flags;
+  other.file = flags.against;
+  const ComparedScenario first = explained(read_question(flags, "report"), flags.file, profiles);
+  const ComparedScenario second = explained(read_question(other, "report"), flags.against, profiles);
+  write_output(flags.output,
+               write(compare_page(first, second, words), format_of(flags), {web.chart_library, {}}, words));
+}
+
+void report_command(ReportFlags flags) {
+  const Words words(flags.language);
+  const std::string format = format_of(flags);
+  if (flags.has("name") && names_a_trace(flags.keys["name"])) {
+    throw UserError("--model " + flags.keys["name"] + ": reports are about models; `predict` answers for "
+                    "traces");
+  }
+  const WebFiles web = format == "html" && !flags.plain ? read_web_files() : WebFiles{};
+  Profiles profiles;
+  std::vector<std::string> notes;
+  choose_link(flags, profiles, notes);
+  if (!flags.against.empty()) {
+    compare(flags, profiles, words, web);
+    return;
+  }
+  const ScenarioFile file = read_question(flags, "report");
+  ScenarioReport report = answer_report(file, profiles, notes);
+  report.scenario_text = scenario_text_of(flags);
+  report.command = command_of(flags);
+  const StudyPoint& focus = report.answers.points[focus_of(report.answers)];
+  const GpuProfile& gpu = profiles.get(focus.scenario.cluster.gpu);
+  PageAssets assets{web.chart_library, {}};
+  if (web.can_compute()) assets.what_if = what_if_of(flags, report.scenario_text, focus, gpu, web, words);
+  write_output(flags.output, write(scenario_page(report, gpu, words), format, assets, words));
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app, int& /*exit_code*/) {
+  auto flags = std::make_shared<ReportFlags>();
+  CLI::App* command =
+      app.add_subcommand("report", "A page to forward: the answer, why, and what it rests on");
+  command->add_option("-o,--output", flags->output, "write to this file: .html, .md, .csv or .json");
+  CLI::Option* json = command->add_flag("--json", flags->json, "for machines");
+  command->add_option("--format", flags->format, "html, md, csv or json")
+      ->check(CLI::IsMember({"html", "md", "csv", "json"}))
+      ->excludes(json);
+  command->add_option("--against", flags->against, help_text("compare with this scenario file"))
+      ->type_name("FILE");
+  command->add_option("--lang", flags->language, "en or zh")->check(CLI::IsMember(language_names()));
+  command->add_flag("--plain", flags->plain,
+                    help_text("a page without scripts that draw or compute: tables and static pictures"));
+  add_scenario_flags(*command, *flags);
+  command->footer(
+      "The page is one file that opens offline. Its controls compute anew in the browser.\n"
+      "Example:\n"
+      "  stepsight report --model llama2-7b --gpu h200-sxm --gpus 8 --batch 4 --seq 2048 \\\n"
+      "    -o report.html");
+  command->callback([flags, command] {
+    note_given(*flags, *command);
+    report_command(*flags);
+  });
+}
+
+}  // namespace stepsight

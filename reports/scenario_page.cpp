@@ -1,0 +1,266 @@
+#include "reports/scenario_page.h"
+
+#include "reports/question.h"
+#include "reports/text_table.h"
+#include "reports/verdict.h"
+
+namespace stepsight {
+
+namespace {
+
+DocTable::Column figure(std::string key, std::string title) {
+  return {std::move(key), std::move(title), true};
+}
+DocTable::Column words_column(std::string key, std::string title) {
+  return {std::move(key), std::move(title), false};
+}
+
+Cell seconds_cell(double s) { return {format_seconds(s), s}; }
+Cell count_cell(double n) { return {format_count(n), n}; }
+Cell whole_cell(std::int64_t n) { return {std::to_string(n), static_cast<double>(n)}; }
+Cell share_cell(double s, int digits = 0) { return {format_percent(s, digits), s}; }
+Cell times_cell(double x) { return {fmt::format("{:.2f}x", x), x}; }
+Cell bytes_cell(double b) { return {format_bytes(b), b}; }
+
+bool images(const StudyPoint& p) { return takes_images(p.scenario.model.family); }
+double throughput(const StudyPoint& p) {
+  return images(p) ? p.prediction.samples_per_s : p.prediction.tokens_per_s;
+}
+
+// The figures of a point that a row of a table has.
+std::vector<DocTable::Column> figure_columns(bool of_images, const Words& words) {
+  return {figure("step_s", words("column.step")),
+          of_images ? figure("images_per_s", words("column.images"))
+                    : figure("tokens_per_s", words("column.tokens")),
+          figure("weak_speedup", words("column.weak")),
+          figure("weak_efficiency", words("column.weak_efficiency")),
+          figure("strong_speedup", words("column.strong")),
+          figure("strong_efficiency", words("column.strong_efficiency")),
+          figure("mfu", "MFU"),
+          figure("exposed_s", words("column.exposed")),
+          figure("memory_bytes", words("column.memory"))};
+}
+
+void add_figures(std::vector<Cell>& row, const StudyPoint& p) {
+  const Prediction& r = p.prediction;
+  row.push_back(seconds_cell(r.step.value));
+  row.push_back(count_cell(throughput(p)));
+  row.push_back(times_cell(p.weak.scaling.speedup));
+  row.push_back(share_cell(p.weak.scaling.efficiency));
+  row.push_back(p.strong ? times_cell(p.strong->scaling.speedup) : Cell("-"));
+  row.push_back(p.strong ? share_cell(p.strong->scaling.efficiency) : Cell("-"));
+  row.push_back(share_cell(r.mfu));
+  row.push_back(r.message_bytes > 0 ? seconds_cell(r.exposed_s) : Cell("-"));
+  row.push_back({format_bytes(r.memory.needed) + (r.memory.fits ? "" : " !"), r.memory.needed});
+}
+
+// A table of parts that add up to a whole, and the chart of the same figures.
+void add_parts(Section& section, const std::string& id, const std::string& title,
+               const std::vector<Part>& parts, const std::string& whole, double sum, ChartKind kind,
+               const std::string& unit, const Words& words) {
+  const auto cell = [&](double v) { return unit == "bytes" ? bytes_cell(v) : seconds_cell(v); };
+  Chart chart{.id = id + "_chart", .title = title, .kind = kind, .x_title = {}, .y_title = {},
+              .unit = unit, .categories = {}, .x = {}, .series = {}, .labels = {}};
+  chart.series.push_back({unit == "bytes" ? "bytes" : "seconds", title, {}, {}, {}, false});
+  DocTable table{id, title,
+                 {words_column("part", words("column.part")),
+                  figure(unit == "bytes" ? "bytes" : "seconds", words("column.value")),
+                  figure("share", words("column.share"))},
+                 {}};
+  const auto add = [&](const std::string& name, double value) {
+    Cell v = cell(std::abs(value));
+    if (value < 0) v = {"-" + v.text, value};
+    table.rows.push_back({name, v, share_cell(sum > 0 ? value / sum : 0, 1)});
+    chart.categories.push_back(name);
+    chart.series[0].values.emplace_back(value);
+  };
+  for (const auto& [name, value] : parts) add(name, value);
+  add(whole, sum);
+  if (kind == ChartKind::bars) {  // the whole would dwarf its parts
+    chart.categories.pop_back();
+    chart.series[0].values.pop_back();
+  }
+  section.blocks.emplace_back(std::move(chart));
+  section.blocks.emplace_back(std::move(table));
+}
+
+}  // namespace
+
+Section answer_section(const StudyPoint& p, const GpuProfile& gpu, const Words& words) {
+  const Prediction& r = p.prediction;
+  Section out{"answer", words("section.answer"), {}};
+  DocTable table{"answer", "",
+                 {words_column("figure", words("column.figure")), figure("value", words("column.value")),
+                  words_column("meaning", words("column.meaning"))},
+                 {}};
+  const auto add = [&](const char* name, Cell value, std::string meaning) {
+    table.rows.push_back({words(name), std::move(value), std::move(meaning)});
+  };
+  add("figure.step", seconds_cell(r.step.value), words("meaning.step"));
+  add(images(p) ? "figure.images" : "figure.tokens", count_cell(throughput(p)), words("meaning.throughput"));
+  if (p.scenario.cluster.gpus > 1) {
+    add("figure.weak", times_cell(p.weak.scaling.speedup),
+        words("meaning.weak", fmt::arg("efficiency", format_percent(p.weak.scaling.efficiency, 0))));
+    if (p.strong) {
+      add("figure.strong", times_cell(p.strong->scaling.speedup),
+          words("meaning.strong", fmt::arg("efficiency", format_percent(p.strong->scaling.efficiency, 0))));
+    }
+  }
+  const Dtype type = p.scenario.training.precision.compute;
+  add("figure.mfu", share_cell(r.mfu),
+      words("meaning.mfu",
+            fmt::arg("peak", fmt::format("{:.0f}", gpu.vendor_TFLOPS[static_cast<std::size_t>(type)])),
+            fmt::arg("format", info(type).name)));
+  if (r.message_bytes > 0) {
+    add("figure.exposed", seconds_cell(r.exposed_s),
+        words("meaning.exposed", fmt::arg("all", format_seconds(r.communication_s)),
+              fmt::arg("bytes", format_bytes(r.message_bytes))));
+  }
+  add("figure.memory", bytes_cell(r.memory.needed),
+      words("meaning.memory", fmt::arg("card", format_bytes(gpu.memory_bytes))));
+  out.blocks.emplace_back(std::move(table));
+  return out;
+}
+
+Section scaling_section(const std::vector<StudyPoint>& curve, const Words& words) {
+  Section out{"scaling", words("section.scaling"), {}};
+  out.blocks.emplace_back(Paragraph{words("scaling.note")});
+  Chart chart{.id = "scaling_chart", .title = words("scaling.chart"), .kind = ChartKind::lines,
+              .x_title = "GPUs", .y_title = words("scaling.speedup"), .unit = "x", .categories = {},
+              .x = {}, .series = {}, .labels = {}};
+  ChartSeries ideal{"ideal", words("scaling.ideal"), {}, {}, {}, true};
+  ChartSeries weak{"weak", words("scaling.weak"), {}, {}, {}, false};
+  ChartSeries strong{"strong", words("scaling.strong"), {}, {}, {}, false};
+  DocTable table{"scaling", "", {figure("gpus", "GPUs")}, {}};
+  for (DocTable::Column& c : figure_columns(images(curve.front()), words)) {
+    table.columns.push_back(std::move(c));
+  }
+  for (const StudyPoint& p : curve) {
+    const auto gpus = static_cast<double>(p.scenario.cluster.gpus);
+    chart.categories.push_back(std::to_string(p.scenario.cluster.gpus));
+    chart.x.push_back(gpus);
+    ideal.values.emplace_back(gpus);
+    weak.values.emplace_back(p.weak.scaling.speedup);
+    strong.values.push_back(p.strong ? std::optional(p.strong->scaling.speedup) : std::nullopt);
+    std::vector<Cell> row{whole_cell(p.scenario.cluster.gpus)};
+    add_figures(row, p);
+    table.rows.push_back(std::move(row));
+  }
+  chart.series = {std::move(weak), std::move(strong), std::move(ideal)};
+  out.blocks.emplace_back(std::move(chart));
+  out.blocks.emplace_back(std::move(table));
+  return out;
+}
+
+Section sweep_section(const PredictReport& answers, const Words& words) {
+  Section out{"sweep", words("section.sweep"), {}};
+  DocTable table{"sweep", "", {}, {}};
+  for (const std::string& axis : answers.axes) {
+    table.columns.push_back(words_column(axis, axis == "name" ? "model" : axis));
+  }
+  if (answers.axes.empty()) table.columns.push_back(figure("gpus", "GPUs"));
+  for (DocTable::Column& c : figure_columns(images(answers.points.front()), words)) {
+    table.columns.push_back(std::move(c));
+  }
+  for (std::size_t i = 0; i < answers.points.size(); ++i) {
+    std::vector<Cell> row;
+    for (const std::string& value : answers.coordinates[i]) row.emplace_back(value);
+    if (answers.axes.empty()) row.push_back(whole_cell(answers.points[i].scenario.cluster.gpus));
+    add_figures(row, answers.points[i]);
+    table.rows.push_back(std::move(row));
+  }
+  out.blocks.emplace_back(Paragraph{words("sweep.note", fmt::arg("points", answers.points.size()))});
+  out.blocks.emplace_back(std::move(table));
+  return out;
+}
+
+Section waterfall_section(const StudyPoint& p, const Words& words) {
+  const Attribution& a = p.prediction.attribution;
+  const std::int64_t gpus = p.scenario.cluster.gpus;
+  Section out{"why", words("section.why"), {}};
+  const bool staged = p.scenario.parallel.pipeline > 1;
+  const bool strong = p.scenario.training.global_batch > 0 && p.strong && gpus > 1;
+  std::vector<Part> parts;
+  if (strong) {
+    const double ideal = p.strong->one_gpu.value / static_cast<double>(gpus);
+    parts.emplace_back(words("why.ideal", fmt::arg("gpus", gpus)), ideal);
+    parts.emplace_back(words("why.smaller"), a.alone - ideal);
+  } else {
+    parts.emplace_back(words(staged ? "why.stage" : "why.alone"), a.alone);
+  }
+  if (staged) {
+    parts.emplace_back(words("why.bubble"), a.bubble);
+  } else {
+    parts.emplace_back(words(shards_parameters(p.scenario.parallel.strategy) ? "why.unit_copies"
+                                                                             : "why.bucket_copies"),
+                       a.bucket_copies);
+  }
+  parts.emplace_back(words("why.slow_down"), a.slow_down);
+  parts.emplace_back(words("why.exposed"), a.exposed);
+  out.blocks.emplace_back(Paragraph{words(strong ? "why.strong_note" : "why.weak_note")});
+  add_parts(out, "why", words("why.chart", fmt::arg("gpus", gpus)), parts,
+            words("why.step", fmt::arg("gpus", gpus)), p.prediction.step.value, ChartKind::waterfall, "s",
+            words);
+  return out;
+}
+
+Section kernels_section(const StudyPoint& p, const Words& words) {
+  Section out{"kernels", words("section.kernels"), {}};
+  std::vector<Part> parts;
+  double busy = 0;
+  for (const auto& [kind, seconds] : p.prediction.breakdown) {
+    if (kind == WorkKind::communication) continue;
+    parts.emplace_back(words("kernels." + std::string(name_of(kind))), seconds);
+    busy += seconds;
+  }
+  out.blocks.emplace_back(Paragraph{pace_sentence(p.prediction, words)});
+  add_parts(out, "kernels", words("kernels.chart"), parts, words("kernels.all"), busy, ChartKind::bars, "s",
+            words);
+  return out;
+}
+
+Section memory_section(const StudyPoint& p, const GpuProfile& gpu, const Words& words) {
+  const Memory& m = p.prediction.memory;
+  Section out{"memory", words("section.memory"), {}};
+  out.blocks.emplace_back(Paragraph{memory_sentence(m, gpu.memory_bytes, words)});
+  std::vector<Part> parts;
+  for (const MemoryPart& part : memory_parts) {
+    if (m.at_peak.*part.bytes <= 0) continue;
+    parts.emplace_back(words("memory." + std::string(part.name)), m.at_peak.*part.bytes);
+  }
+  parts.emplace_back(words("memory.reserve"), m.reserve);
+  add_parts(out, "memory", words("memory.chart"), parts, words("memory.needed"), m.needed, ChartKind::bars,
+            "bytes", words);
+  return out;
+}
+
+Document scenario_page(const ScenarioReport& report, const GpuProfile& gpu, const Words& words) {
+  const StudyPoint& focus = report.answers.points[focus_of(report.answers)];
+  Document out;
+  out.kind = "scenario";
+  out.language = words.language();
+  out.table_words = words("page.table");
+  out.title = report.answers.title.empty() ? focus.scenario.model.name : report.answers.title;
+  out.question = question_line(focus.scenario, gpu);
+  out.verdict = verdict(focus, words);
+  out.sections.push_back(answer_section(focus, gpu, words));
+  if (report.curve.size() > 1) out.sections.push_back(scaling_section(report.curve, words));
+  const std::vector<std::string>& axes = report.answers.axes;
+  if (report.answers.points.size() > 1 && (axes.size() != 1 || axes.front() != "gpus")) {
+    out.sections.push_back(sweep_section(report.answers, words));
+  }
+  if (focus.prediction.message_bytes > 0) out.sections.push_back(waterfall_section(focus, words));
+  out.sections.push_back(kernels_section(focus, words));
+  out.sections.push_back(timeline_section(report.trace, words));
+  out.sections.push_back(memory_section(focus, gpu, words));
+  out.sections.push_back(assumptions_section(focus, gpu, report.answers.notes, words));
+  out.sections.push_back(profile_section(gpu, words));
+  Section copy{"copy", words("section.copy"), {}};
+  copy.blocks.emplace_back(Paragraph{words("copy.note")});
+  copy.blocks.emplace_back(Code{"scenario", report.scenario_text});
+  if (!report.command.empty()) copy.blocks.emplace_back(Code{"command", report.command});
+  out.sections.push_back(std::move(copy));
+  return out;
+}
+
+}  // namespace stepsight

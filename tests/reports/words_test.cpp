@@ -1,0 +1,60 @@
+#include "reports/words.h"
+
+#include <algorithm>
+#include <set>
+
+#include "model/errors.h"
+#include "tests/catch2.h"
+
+namespace stepsight {
+
+namespace {
+
+// "{gpus}" and the like, in any order.
+std::multiset<std::string> places(std::string_view text) {
+  std::multiset<std::string> out;
+  for (std::size_t at = text.find('{'); at != std::string_view::npos; at = text.find('{', at + 1)) {
+    const std::size_t end = text.find('}', at);
+    REQUIRE(end != std::string_view::npos);
+    out.emplace(text.substr(at, end - at + 1));
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("no catalogue lacks a key, has one twice, or names other values than English does") {
+  for (const std::string& language : language_names()) {
+    const Words words(language);
+    const auto catalogue = language == "en" ? english_words() : chinese_words();
+    std::set<std::string_view> keys;
+    for (const Phrase& p : catalogue) {
+      CHECK(keys.insert(p.key).second);
+      CHECK((!p.text.empty() || p.key == "sentence.gap"));
+    }
+    CHECK(catalogue.size() == english_words().size());
+    for (const Phrase& p : english_words()) {
+      INFO(language << ": " << p.key);
+      REQUIRE(keys.contains(p.key));
+      CHECK(places(p.text) == places(words.text(p.key)));
+    }
+  }
+}
+
+TEST_CASE("the Chinese catalogue is Chinese, but for names that stay") {
+  const std::set<std::string_view> same{"figure.mfu", "input.flash"};
+  const Words words("zh");
+  for (const Phrase& p : english_words()) {
+    if (p.key == "sentence.gap" || same.contains(p.key)) continue;
+    INFO(p.key);
+    CHECK(words.text(p.key) != p.text);
+    if (p.key == "input.gpu") continue;
+    CHECK(std::ranges::any_of(words.text(p.key), [](char c) { return static_cast<unsigned char>(c) > 0x7F; }));
+  }
+}
+
+TEST_CASE("a language that is not there is named as the user's mistake") {
+  CHECK_THROWS_AS(Words("xx"), UserError);
+}
+
+}  // namespace stepsight
