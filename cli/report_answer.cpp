@@ -1,6 +1,7 @@
 #include "cli/report_answer.h"
 
 #include "cli/scenario_flags.h"
+#include "model/io/model_error_file.h"
 #include "simulate/scaling_curve.h"
 
 namespace stepsight {
@@ -17,13 +18,15 @@ ScenarioReport answer_report(const ScenarioFile& file, Profiles& profiles, std::
   out.answers.axes = file.axes;
   out.answers.coordinates = coordinates_of(file);
   out.answers.notes = std::move(notes);
-  out.answers.points = study(file.points, [&](const std::string& name) -> const GpuProfile& {
-    return profiles.get(name);
-  });
+  const ModelError error = read_model_error();
+  out.answers.points = study(
+      file.points,
+      [&](const std::string& name) -> const GpuProfile& { return profiles.get(name); },
+      error);
   const Scenario& focus = out.answers.points[focus_of(out.answers)].scenario;
   const GpuProfile& gpu = profiles.get(focus.cluster.gpu);
   note_link(focus, gpu, out.answers.notes);
-  out.curve = scaling_curve(focus, gpu);
+  out.curve = scaling_curve(focus, gpu, error);
   out.trace = trace_step(focus, gpu, timeline_slices);
   return out;
 }

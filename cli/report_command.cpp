@@ -14,6 +14,7 @@
 #include "cli/scenario_text.h"
 #include "cli/wrap.h"
 #include "model/errors.h"
+#include "model/io/model_error_file.h"
 #include "model/io/trace_file.h"
 #include "reports/compare_page.h"
 #include "reports/html_page.h"
@@ -56,9 +57,10 @@ std::string write(const Document& document, const std::string& format, const Pag
 // The point of a scenario that its report explains.
 ComparedScenario explained(const ScenarioFile& file, const std::string& name, Profiles& profiles) {
   PredictReport report;
-  report.points = study(file.points, [&](const std::string& gpu) -> const GpuProfile& {
-    return profiles.get(gpu);
-  });
+  report.points = study(
+      file.points,
+      [&](const std::string& gpu) -> const GpuProfile& { return profiles.get(gpu); },
+      read_model_error());
   StudyPoint point = report.points[focus_of(report)];
   const GpuProfile& gpu = profiles.get(point.scenario.cluster.gpu);
   return {file.title.empty() ? name : file.title, std::move(point), &gpu};

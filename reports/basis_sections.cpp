@@ -1,5 +1,6 @@
 // What a report rests on: the timeline behind it, what was assumed, where the card's figures come from.
 #include <algorithm>
+#include <array>
 
 #include "reports/question.h"
 #include "reports/scenario_page.h"
@@ -31,6 +32,44 @@ Section timeline_section(const StepTrace& trace, const Words& words) {
     table.rows.push_back({trace.tracks[t].process, trace.tracks[t].name, Cell{format_seconds(busy), busy},
                           Cell{format_percent(busy / step), busy / step}});
   }
+  out.blocks.emplace_back(std::move(table));
+  return out;
+}
+
+// Which input the answer hangs on most, and what would settle it.
+Section sensitivity_section(const Uncertainty& u, const Words& words) {
+  constexpr std::array<const char*, 3> origins{"origin.measured", "origin.between", "origin.class"};
+  Section out{"sensitivity", words("section.sensitivity"), {}};
+  if (const Contribution* weakest = weakest_input(u)) {
+    out.blocks.emplace_back(Paragraph{words("sensitivity.weakest", fmt::arg("input", weakest->input),
+                                            fmt::arg("share", format_percent(weakest->share, 0)))});
+    if (!weakest->command.empty()) {
+      out.blocks.emplace_back(Paragraph{words("sensitivity.measure")});
+      out.blocks.emplace_back(Code{"measure", weakest->command});
+    }
+  }
+  if (!u.inside_calibration) {
+    out.blocks.emplace_back(Paragraph{words("sensitivity.outside", fmt::arg("what", u.outside))});
+  }
+  Chart chart{.id = "sensitivity_chart", .title = words("sensitivity.chart"), .kind = ChartKind::bars,
+              .x_title = {}, .y_title = {}, .unit = "share", .categories = {}, .x = {}, .series = {}, .labels = {}};
+  ChartSeries shares{"log_sd", words("column.moves"), {}, {}, {}, false};
+  DocTable table{"sensitivity", "",
+                 {{"input", words("column.input"), false},
+                  {"log_sd", words("column.moves"), true},
+                  {"variance_share", words("column.variance"), true},
+                  {"origin", words("column.origin"), false},
+                  {"command", words("column.command"), false}},
+                 {}};
+  for (const Contribution& c : u.contributions) {
+    table.rows.push_back({c.input, Cell{format_percent(c.log_sd), c.log_sd}, Cell{format_percent(c.share), c.share},
+                          words(origins[static_cast<std::size_t>(c.origin)]), c.command});
+    if (c.share < 0.001) continue;
+    chart.categories.push_back(c.input);
+    shares.values.emplace_back(c.log_sd);
+  }
+  chart.series.push_back(std::move(shares));
+  out.blocks.emplace_back(std::move(chart));
   out.blocks.emplace_back(std::move(table));
   return out;
 }

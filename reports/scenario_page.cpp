@@ -19,6 +19,7 @@ Cell seconds_cell(double s) { return {format_seconds(s), s}; }
 Cell count_cell(double n) { return {format_count(n), n}; }
 Cell whole_cell(std::int64_t n) { return {std::to_string(n), static_cast<double>(n)}; }
 Cell share_cell(double s, int digits = 0) { return {format_percent(s, digits), s}; }
+Cell whole_share_cell(double s) { return share_cell(s); }
 Cell times_cell(double x) { return {fmt::format("{:.2f}x", x), x}; }
 Cell bytes_cell(double b) { return {format_bytes(b), b}; }
 
@@ -91,19 +92,32 @@ Section answer_section(const StudyPoint& p, const GpuProfile& gpu, const Words& 
   Section out{"answer", words("section.answer"), {}};
   DocTable table{"answer", "",
                  {words_column("figure", words("column.figure")), figure("value", words("column.value")),
+                  figure("p5", words("column.from")), figure("p95", words("column.to")),
                   words_column("meaning", words("column.meaning"))},
                  {}};
   const auto add = [&](const char* name, Cell value, std::string meaning) {
-    table.rows.push_back({words(name), std::move(value), std::move(meaning)});
+    table.rows.push_back({words(name), std::move(value), Cell(), Cell(), std::move(meaning)});
   };
+  const auto between = [&](const Quantiles& q, Cell (*cell)(double)) {
+    if (!(q.p95 > q.p5)) return;
+    table.rows.back()[2] = cell(q.p5);
+    table.rows.back()[3] = cell(q.p95);
+  };
+  const Quantiles& step = p.uncertainty.step;
   add("figure.step", seconds_cell(r.step.value), words("meaning.step"));
+  between(step, seconds_cell);
   add(images(p) ? "figure.images" : "figure.tokens", count_cell(throughput(p)), words("meaning.throughput"));
+  if (step.p5 > 0) between(rate_of(step, throughput(p) * r.step.value), count_cell);
   if (p.scenario.cluster.gpus > 1) {
-    add("figure.weak", times_cell(p.weak.scaling.speedup),
-        words("meaning.weak", fmt::arg("efficiency", format_percent(p.weak.scaling.efficiency, 0))));
+    add("figure.weak", times_cell(p.weak.scaling.speedup), words("meaning.weak"));
+    between(p.weak.speedup, times_cell);
+    add("figure.weak_efficiency", share_cell(p.weak.scaling.efficiency), words("meaning.efficiency"));
+    between(p.weak.efficiency, whole_share_cell);
     if (p.strong) {
-      add("figure.strong", times_cell(p.strong->scaling.speedup),
-          words("meaning.strong", fmt::arg("efficiency", format_percent(p.strong->scaling.efficiency, 0))));
+      add("figure.strong", times_cell(p.strong->scaling.speedup), words("meaning.strong"));
+      between(p.strong->speedup, times_cell);
+      add("figure.strong_efficiency", share_cell(p.strong->scaling.efficiency), words("meaning.efficiency"));
+      between(p.strong->efficiency, whole_share_cell);
     }
   }
   const Dtype type = p.scenario.training.precision.compute;
@@ -118,6 +132,7 @@ Section answer_section(const StudyPoint& p, const GpuProfile& gpu, const Words& 
   }
   add("figure.memory", bytes_cell(r.memory.needed),
       words("meaning.memory", fmt::arg("card", format_bytes(gpu.memory_bytes))));
+  out.blocks.emplace_back(Paragraph{words("answer.interval")});
   out.blocks.emplace_back(std::move(table));
   return out;
 }
@@ -132,6 +147,10 @@ Section scaling_section(const std::vector<StudyPoint>& curve, const Words& words
   ChartSeries weak{"weak", words("scaling.weak"), {}, {}, {}, false};
   ChartSeries strong{"strong", words("scaling.strong"), {}, {}, {}, false};
   DocTable table{"scaling", "", {figure("gpus", "GPUs")}, {}};
+  const auto band = [](ChartSeries& series, const Quantiles& q) {
+    series.low.push_back(q.p5);
+    series.high.push_back(q.p95);
+  };
   for (DocTable::Column& c : figure_columns(images(curve.front()), words)) {
     table.columns.push_back(std::move(c));
   }
@@ -142,10 +161,13 @@ Section scaling_section(const std::vector<StudyPoint>& curve, const Words& words
     ideal.values.emplace_back(gpus);
     weak.values.emplace_back(p.weak.scaling.speedup);
     strong.values.push_back(p.strong ? std::optional(p.strong->scaling.speedup) : std::nullopt);
+    band(weak, p.weak.speedup);
+    if (p.strong) band(strong, p.strong->speedup);
     std::vector<Cell> row{whole_cell(p.scenario.cluster.gpus)};
     add_figures(row, p);
     table.rows.push_back(std::move(row));
   }
+  if (strong.low.size() < strong.values.size()) strong.low = strong.high = {};  // not everywhere
   chart.series = {std::move(weak), std::move(strong), std::move(ideal)};
   out.blocks.emplace_back(std::move(chart));
   out.blocks.emplace_back(std::move(table));
@@ -253,6 +275,9 @@ Document scenario_page(const ScenarioReport& report, const GpuProfile& gpu, cons
   out.sections.push_back(kernels_section(focus, words));
   out.sections.push_back(timeline_section(report.trace, words));
   out.sections.push_back(memory_section(focus, gpu, words));
+  if (!focus.uncertainty.contributions.empty()) {
+    out.sections.push_back(sensitivity_section(focus.uncertainty, words));
+  }
   out.sections.push_back(assumptions_section(focus, gpu, report.answers.notes, words));
   out.sections.push_back(profile_section(gpu, words));
   Section copy{"copy", words("section.copy"), {}};

@@ -32,6 +32,7 @@ Section waterfall_section(const StudyPoint& point, const Words& words);
 Section kernels_section(const StudyPoint& point, const Words& words);
 Section timeline_section(const StepTrace& trace, const Words& words);
 Section memory_section(const StudyPoint& point, const GpuProfile& gpu, const Words& words);
+Section sensitivity_section(const Uncertainty& uncertainty, const Words& words);
 Section assumptions_section(const StudyPoint& point,
                             const GpuProfile& gpu,
                             const std::vector<std::string>& notes,

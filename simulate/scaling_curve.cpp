@@ -36,7 +36,9 @@ std::optional<Scenario> with_gpus(const Scenario& scenario, std::int64_t gpus) {
 
 }  // namespace
 
-std::vector<StudyPoint> scaling_curve(const Scenario& scenario, const GpuProfile& gpu) {
+std::vector<StudyPoint> scaling_curve(const Scenario& scenario,
+                                      const GpuProfile& gpu,
+                                      const ModelError& error) {
   std::vector<std::int64_t> counts;
   for (std::int64_t n = 1; n < scenario.cluster.gpus; n *= 2) counts.push_back(n);
   counts.push_back(scenario.cluster.gpus);
@@ -46,7 +48,7 @@ std::vector<StudyPoint> scaling_curve(const Scenario& scenario, const GpuProfile
     if (!other) continue;
     try {
       const std::vector<StudyPoint> point =
-          study({&*other, 1}, [&](const std::string&) -> const GpuProfile& { return gpu; });
+          study({&*other, 1}, [&](const std::string&) -> const GpuProfile& { return gpu; }, error);
       out.push_back(point.front());
     } catch (const UserError&) {
       // A link that joins only groups of certain sizes.
