@@ -8,6 +8,7 @@
 #include "cli/predict_trace.h"
 #include "cli/profiles.h"
 #include "cli/scenario_flags.h"
+#include "cli/terminal.h"
 #include "cli/wrap.h"
 #include "model/errors.h"
 #include "model/io/model_error_file.h"
@@ -63,10 +64,11 @@ void predict_command(PredictFlags flags) {
   const GpuProfile& gpu = profiles.get(focus.scenario.cluster.gpu);
   note_link(focus.scenario, gpu, report.notes);
   if (flags.levers) report.levers = levers(focus.scenario, gpu, focus.prediction, error);
-  write_output(flags.output,
-               flags.json  ? predict_json(report)
-               : flags.csv ? predict_csv(report)
-                           : predict_text(report, gpu));
+  if (flags.json || flags.csv) {
+    write_output(flags.output, flags.json ? predict_json(report) : predict_csv(report));
+  } else {
+    write_text(flags.output, predict_text(report, gpu));
+  }
 }
 
 }  // namespace

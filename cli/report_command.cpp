@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/page_assets.h"
+#include "cli/predicted_runs.h"
 #include "cli/profiles.h"
 #include "cli/report_answer.h"
 #include "cli/report_what_if.h"
@@ -18,6 +19,7 @@
 #include "model/io/trace_file.h"
 #include "reports/compare_page.h"
 #include "reports/html_page.h"
+#include "reports/validation_page.h"
 
 namespace stepsight {
 
@@ -26,6 +28,7 @@ namespace {
 struct ReportFlags : ScenarioFlags {
   std::string output;
   std::string against;
+  std::string runs;
   std::string format;
   std::string language = "en";
   bool json = false;
@@ -75,9 +78,24 @@ void compare(const ReportFlags& flags, Profiles& profiles, const Words& words, c
                write(compare_page(first, second, words), format_of(flags), {web.chart_library, {}}, words));
 }
 
+void validation(const ReportFlags& flags, const Words& words) {
+  if (!flags.file.empty() || !flags.given.empty() || !flags.against.empty()) {
+    throw UserError("--runs: a report about measured runs takes no scenario");
+  }
+  const PredictedRuns runs = predict_runs(read_runs(flags.runs), "", read_model_error());
+  const std::string format = format_of(flags);
+  const WebFiles web = format == "html" && !flags.plain ? read_web_files() : WebFiles{};
+  write_output(flags.output, write(validation_page(runs.validation, flags.runs, words), format,
+                                   {web.chart_library, {}}, words));
+}
+
 void report_command(ReportFlags flags) {
   const Words words(flags.language);
   const std::string format = format_of(flags);
+  if (!flags.runs.empty()) {
+    validation(flags, words);
+    return;
+  }
   if (flags.has("name") && names_a_trace(flags.keys["name"])) {
     throw UserError("--model " + flags.keys["name"] + ": reports are about models; `predict` answers for "
                     "traces");
@@ -113,6 +131,9 @@ void add_report_command(CLI::App& app, int& /*exit_code*/) {
       ->check(CLI::IsMember({"html", "md", "csv", "json"}))
       ->excludes(json);
   command->add_option("--against", flags->against, help_text("compare with this scenario file"))
+      ->type_name("FILE");
+  command->add_option("--runs", flags->runs,
+                      help_text("in place of a scenario: predicted against measured, for this table of runs"))
       ->type_name("FILE");
   command->add_option("--lang", flags->language, "en or zh")->check(CLI::IsMember(language_names()));
   command->add_flag("--plain", flags->plain,

@@ -6,6 +6,7 @@
 #include "cli/output.h"
 #include "cli/profiles.h"
 #include "cli/scenario_flags.h"
+#include "cli/terminal.h"
 #include "cli/wrap.h"
 #include "model/errors.h"
 #include "model/io/trace_file.h"
@@ -54,7 +55,7 @@ void trace_command(TraceFlags flags) {
   if (!flags.output.empty()) {
     text += wrap("Open " + flags.output + " in ui.perfetto.dev or chrome://tracing.") + "\n";
   }
-  write_output("", text);
+  write_text("", text);
 }
 
 }  // namespace

@@ -10,7 +10,8 @@ std::vector<Cell> summary_row(const std::string& name, const ErrorSummary& s) {
   const auto share = [](double v) { return Cell{format_percent(v), v}; };
   return {name, Cell{format_count(static_cast<double>(s.n)), static_cast<double>(s.n)}, share(s.mape),
           share(s.median_ape), share(s.p90_ape), share(s.worst_ape),
-          Cell{fmt::format("{:+.1f} %", 100 * s.bias), s.bias}};
+          Cell{fmt::format("{:+.1f} %", 100 * s.bias), s.bias},
+          s.intervals > 0 ? share(s.coverage90) : Cell("-"), s.intervals > 0 ? share(s.median_width) : Cell("-")};
 }
 
 Section errors_section(const Validation& v, const Words& words) {
@@ -22,7 +23,9 @@ Section errors_section(const Validation& v, const Words& words) {
                   {"median_ape", words("column.median"), true},
                   {"p90_ape", words("column.p90"), true},
                   {"worst_ape", words("column.worst"), true},
-                  {"bias", words("column.bias"), true}},
+                  {"bias", words("column.bias"), true},
+                  {"coverage90", words("column.coverage"), true},
+                  {"median_width", words("column.width"), true}},
                  {}};
   table.rows.push_back(summary_row(words("validation.group_all"), v.all()));
   for (const bool host : {false, true}) {
@@ -57,9 +60,12 @@ Section points_section(const Validation& v, const Words& words) {
                   {"model", words("column.model"), false},
                   {"measured_s", words("column.measured"), true},
                   {"predicted_s", words("column.predicted"), true},
+                  {"p5_s", words("column.from"), true},
+                  {"p95_s", words("column.to"), true},
                   {"error", words("column.error"), true},
                   {"bound_by", words("column.bound"), false}},
                  {}};
+  const auto bound = [](double v) { return v > 0 ? Cell{format_seconds(v), v} : Cell(); };
   for (const ValidationPoint& p : v.points) {
     chart.x.push_back(p.measured_s);
     chart.labels.push_back(p.id);
@@ -67,7 +73,8 @@ Section points_section(const Validation& v, const Words& words) {
     const auto model = p.groups.find("model");
     table.rows.push_back({p.id, model == p.groups.end() ? Cell() : Cell(model->second),
                           Cell{format_seconds(p.measured_s), p.measured_s},
-                          Cell{format_seconds(p.predicted_s), p.predicted_s},
+                          Cell{format_seconds(p.predicted_s), p.predicted_s}, bound(p.interval.p5),
+                          bound(p.interval.p95),
                           Cell{fmt::format("{:+.1f} %", 100 * p.error()), p.error()},
                           p.host_bound ? "host" : "GPU"});
   }

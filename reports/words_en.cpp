@@ -84,6 +84,8 @@ constexpr Phrase phrases[] = {
     {"column.p90", "90 % below"},
     {"column.worst", "worst"},
     {"column.bias", "bias"},
+    {"column.coverage", "in their 90 % interval"},
+    {"column.width", "width of the interval"},
     {"column.row", "row"},
     {"column.model", "model"},
     {"column.measured", "measured"},

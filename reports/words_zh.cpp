@@ -75,6 +75,8 @@ constexpr Phrase phrases[] = {
     {"column.p90", "90 % 低于"},
     {"column.worst", "最差"},
     {"column.bias", "偏差"},
+    {"column.coverage", "落在 90 % 区间内"},
+    {"column.width", "区间宽度"},
     {"column.row", "行"},
     {"column.model", "模型"},
     {"column.measured", "实测"},

@@ -29,6 +29,7 @@
     if (unit === "share") return significant(100 * v) + " %";
     return significant(v);
   };
+  const isNarrow = () => document.documentElement.clientWidth < 560;
   const plain = (text) => String(text).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 
   const axis = () => ({
@@ -92,14 +93,15 @@
       if (falls && i < last) at += v;
     });
     const paint = (i) => values[i] < 0 ? colour("gain") : falls && i > 0 && i < last ? colour("loss") : colour("c0");
-    const narrow = document.documentElement.clientWidth < 560;
+    const narrow = isNarrow();
     return {
       ...base(chart),
       grid: { left: 8, right: 76, top: 4, bottom: 4, containLabel: true },
       xAxis: { type: "value", show: false, max: (r) => r.max * 1.02 },
       yAxis: { type: "category", inverse: true, data: chart.categories, axisTick: { show: false },
         axisLine: { show: false },
-        axisLabel: { color: colour("text"), fontSize: 13, lineHeight: 14, width: narrow ? 120 : 270, overflow: "break" } },
+        axisLabel: { color: colour("text"), fontSize: narrow ? 12 : 13, lineHeight: 14, width: narrow ? 110 : 270,
+          overflow: "break" } },
       tooltip: { ...base(chart).tooltip, formatter: (row) =>
         plain(`${chart.categories[row.dataIndex]}: ${show(values[row.dataIndex])}`) },
       series: [
@@ -144,7 +146,8 @@
       const chart = JSON.parse(figure.querySelector("script").textContent);
       const plot = figure.querySelector(".plot");
       const rows = chart.categories.length;
-      plot.style.height = chart.kind === "lines" ? "300px" : chart.kind === "scatter" ? "480px" : 30 * rows + 12 + "px";
+      plot.style.height = chart.kind === "lines" ? "300px" : chart.kind === "scatter" ? "480px"
+        : (isNarrow() ? 46 : 30) * rows + 12 + "px";
       plot.replaceChildren();
       const picture = echarts.init(plot, null, { renderer: "svg" });
       picture.setOption(makers[chart.kind](chart));
@@ -238,5 +241,7 @@
     controls.forEach((c) => { c.input.value = c.at; });
     recompute();
   });
+  // For whoever looks at the page with a program: the simulator's answer to changes of the question.
+  window.stepsightAnswer = async (changed) => (await load())(changed);
   panel.hidden = false;
 })();

@@ -12,7 +12,7 @@ fail() {
 
 mkdir -p "$work"/{tree/cmake,bin}
 cp "$source_dir"/{check,packages.apt,packages-test.apt} "$work/tree"
-cp "$source_dir/cmake/prepare.sh" "$work/tree/cmake"
+cp "$source_dir"/cmake/{prepare,web}.sh "$work/tree/cmake"
 printf '#!/bin/sh\n[ ! -e "%s/broken" ]\n' "$work" >"$work/bin/cmake"
 printf '#!/bin/sh\nshift 3\nfor name; do echo "installed $name"; done\n' >"$work/bin/dpkg-query"
 printf '#!/bin/sh\nexit 1\n' >"$work/bin/apt-get"

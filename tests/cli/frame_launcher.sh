@@ -11,7 +11,7 @@ fail() {
   exit 1
 }
 
-for script in stepsight check cmake/prepare.sh .ci/run; do
+for script in stepsight check cmake/prepare.sh cmake/web.sh .ci/run; do
   bash -n "$source_dir/$script" || fail "$script does not parse"
 done
 
@@ -19,7 +19,7 @@ done
 tree=$work/tree
 mkdir -p "$tree"/{calibrate,cmake,cli,model,reports,scenarios,simulate} "$work/bin" "$work/elsewhere"
 cp "$source_dir"/{stepsight,check,CMakePresets.json,packages.apt,packages-test.apt,LICENSE} "$tree"
-cp "$source_dir/cmake/prepare.sh" "$tree/cmake"
+cp "$source_dir"/cmake/{prepare,web}.sh "$tree/cmake"
 touch "$tree/CMakeLists.txt"
 
 # This cmake "builds" a program that says where it runs and with what.

@@ -53,6 +53,13 @@ awk '/^```/ { inside = !inside; next } inside' flags.md >again.toml
 "$program" report again.toml --json -o again.json
 diff <(grep '"step_s"' flags.json) <(grep '"step_s"' again.json) || fail "the scenario to copy asks something else"
 
+# A table of runs.
+"$program" report --runs "$source_dir/tests/validation/own_h200_runs.csv" -o runs.html
+grep -q '<h2>Error by group</h2>' runs.html || fail "no errors by group"
+wide=1 good report --runs "$source_dir/tests/validation/own_h200_runs.csv" --json
+has '"report": "validation"'
+bad 'takes no scenario' report "$scenario" --runs "$source_dir/tests/validation/own_h200_runs.csv"
+
 bad 'needs a scenario file' report
 bad 'which form' report "$scenario" -o report.pdf
 bad 'reports are about models' report --model step.json.gz --gpu h200-sxm

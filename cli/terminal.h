@@ -1,0 +1,13 @@
+// Whether somebody reads along, and in colour.
+#pragma once
+#include <string>
+
+namespace stepsight {
+
+// Colours on standard output: it is a terminal that has them, and NO_COLOR is not set (no-color.org).
+bool colours_wanted();
+
+// A text for people: to the file, plain; to standard output when `file` is empty, coloured where wanted.
+void write_text(const std::string& file, const std::string& text);
+
+}  // namespace stepsight
