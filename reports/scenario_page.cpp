@@ -219,6 +219,9 @@ Section waterfall_section(const StudyPoint& p, const Words& words) {
   }
   parts.emplace_back(words("why.slow_down"), a.slow_down);
   parts.emplace_back(words("why.exposed"), a.exposed);
+  if (a.slowest > 0) parts.emplace_back(words("why.slowest"), a.slowest);
+  if (a.loading > 0) parts.emplace_back(words("why.loading"), a.loading);
+  if (a.stalls > 0) parts.emplace_back(words("why.stalls"), a.stalls);
   out.blocks.emplace_back(Paragraph{words(strong ? "why.strong_note" : "why.weak_note")});
   add_parts(out, "why", words("why.chart", fmt::arg("gpus", gpus)), parts,
             words("why.step", fmt::arg("gpus", gpus)), p.prediction.step.value, ChartKind::waterfall, "s",
@@ -271,7 +274,9 @@ Document scenario_page(const ScenarioReport& report, const GpuProfile& gpu, cons
   if (report.answers.points.size() > 1 && (axes.size() != 1 || axes.front() != "gpus")) {
     out.sections.push_back(sweep_section(report.answers, words));
   }
-  if (focus.prediction.message_bytes > 0) out.sections.push_back(waterfall_section(focus, words));
+  const Attribution& a = focus.prediction.attribution;
+  const bool irregular = a.slowest + a.loading + a.stalls > 0;
+  if (focus.prediction.message_bytes > 0 || irregular) out.sections.push_back(waterfall_section(focus, words));
   out.sections.push_back(kernels_section(focus, words));
   out.sections.push_back(timeline_section(report.trace, words));
   out.sections.push_back(memory_section(focus, gpu, words));

@@ -11,6 +11,9 @@ std::string pace_sentence(const Prediction& p, const Words& words) {
     return words("pace.host", fmt::arg("host", format_seconds(p.host_s)),
                  fmt::arg("busy", format_seconds(p.gpu_busy_s)));
   }
+  if (bound == "loader") {
+    return words("pace.loader", fmt::arg("share", format_percent(p.attribution.loading / p.step.value, 0)));
+  }
   if (bound == "link") {
     return words("pace.link", fmt::arg("share", format_percent(p.exposed_s / p.step.value, 0)));
   }

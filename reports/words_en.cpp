@@ -21,6 +21,10 @@ constexpr Phrase phrases[] = {
      "The host sets the pace: issuing a step's kernels takes it {host}, the GPU needs "
      "{busy} to run them. A larger batch, compilation or CUDA graphs help; a faster GPU or"
      " link does not."},
+    {"pace.loader",
+     "Data sets the pace: the GPU waits for it {share} of the step. More or faster "
+     "workers, a faster disk or data prepared beforehand help; a faster GPU or link does "
+     "not."},
     {"pace.link",
      "The link sets the pace: the GPU waits for it {share} of the step. A larger batch, "
      "gradient accumulation or a faster link help."},
@@ -137,6 +141,9 @@ constexpr Phrase phrases[] = {
     {"why.unit_copies", "copies of gathered units"},
     {"why.slow_down", "compute slowed by communication"},
     {"why.exposed", "waiting for communication"},
+    {"why.slowest", "waiting for the slowest rank"},
+    {"why.loading", "waiting for data"},
+    {"why.stalls", "pauses between steps"},
     {"why.step", "step on {gpus} GPUs"},
     {"kernels.chart", "Kernel time of a step by kind of work, undisturbed"},
     {"kernels.all", "all kernels"},
