@@ -14,6 +14,7 @@
 #include "model/io/model_error_file.h"
 #include "model/io/trace_file.h"
 #include "reports/predict_report.h"
+#include "reports/verdict.h"
 
 namespace stepsight {
 
@@ -24,6 +25,7 @@ struct PredictFlags : ScenarioFlags {
   bool json = false;
   bool csv = false;
   bool levers = false;
+  std::string language = "en";
   std::optional<std::int64_t> parameters;  // of a traced step
 };
 
@@ -67,6 +69,9 @@ void predict_command(PredictFlags flags) {
   if (flags.json || flags.csv) {
     write_output(flags.output, flags.json ? predict_json(report) : predict_csv(report));
   } else {
+    if (flags.language != "en") {
+      report.verdicts = verdict_text(report.points[focus_of(report)], gpu, Words(flags.language));
+    }
     write_text(flags.output, predict_text(report, gpu));
   }
 }
@@ -86,6 +91,8 @@ void add_predict_command(CLI::App& app, int& /*exit_code*/) {
                       flags->parameters,
                       help_text("parameters of a traced step whose trace records no shapes"))
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  command->add_option("--lang", flags->language, "language of the verdicts: en or zh")
+      ->check(CLI::IsMember(language_names()));
   add_scenario_flags(*command, *flags);
   command->footer(
       "Example:\n"

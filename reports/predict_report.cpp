@@ -219,8 +219,10 @@ std::string predict_text(const PredictReport& report, const GpuProfile& gpu) {
   const StudyPoint& point = report.points[focus_of(report)];
   const std::string table = table_of(report);
   std::string out = question(report, gpu) + "\n" + table + intervals_table(report) + about(report);
-  out += why_not_linear(point) + where_time_goes(point) + verdicts(point, gpu);
-  out += certainty(point.uncertainty) + levers_text(report.levers);
+  out += why_not_linear(point) + where_time_goes(point);
+  // In another language the verdicts hold how sure they are.
+  out += report.verdicts.empty() ? verdicts(point, gpu) + certainty(point.uncertainty) : report.verdicts;
+  out += levers_text(report.levers);
   for (const std::string& note : report.notes) out += "\n" + wrap(note) + "\n";
   return out + legend(report, gpu, table);
 }

@@ -18,6 +18,7 @@ struct PredictReport {
   std::vector<StudyPoint> points;                     // at least one
   std::vector<std::string> notes;                     // what the program chose for the user
   std::vector<Lever> levers;                          // of the point that the text explains, if asked
+  std::string verdicts;  // paragraphs in another language, in place of the English verdicts
 };
 
 // The point that the text explains: of the largest GPU counts the last one.

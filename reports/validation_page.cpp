@@ -65,7 +65,7 @@ Section points_section(const Validation& v, const Words& words) {
                   {"error", words("column.error"), true},
                   {"bound_by", words("column.bound"), false}},
                  {}};
-  const auto bound = [](double v) { return v > 0 ? Cell{format_seconds(v), v} : Cell(); };
+  const auto bound = [](double s) { return s > 0 ? Cell{format_seconds(s), s} : Cell(); };
   for (const ValidationPoint& p : v.points) {
     chart.x.push_back(p.measured_s);
     chart.labels.push_back(p.id);

@@ -17,6 +17,7 @@ constexpr Phrase phrases[] = {
      "{gpus} GPUs take the same step {times} times as fast as one ({efficiency} "
      "efficiency, the global batch kept): {step}."},
     {"verdict.does_not_fit", "It does not fit: {needed} on each card."},
+    {"verdict.interval", "In nine cases of ten a step takes {from} to {to}."},
     {"pace.host",
      "The host sets the pace: issuing a step's kernels takes it {host}, the GPU needs "
      "{busy} to run them. A larger batch, compilation or CUDA graphs help; a faster GPU or"

@@ -13,6 +13,7 @@ constexpr Phrase phrases[] = {
     {"verdict.weak", "{gpus} 张 GPU 完成的工作量是单卡的 {times} 倍（每卡批量不变，扩展效率 {efficiency}）；每步耗时 {step}。"},
     {"verdict.strong", "全局批量不变时，{gpus} 张 GPU 的速度是单卡的 {times} 倍（扩展效率 {efficiency}）：每步耗时 {step}。"},
     {"verdict.does_not_fit", "显存不足：每卡需要 {needed}。"},
+    {"verdict.interval", "十有八九每步耗时在 {from} 到 {to} 之间。"},
     {"pace.host", "瓶颈在主机：下发一步的内核需要 {host}，GPU 执行它们只需 {busy}。增大批量、编译或 CUDA graph 有帮助；更快的 GPU 或互连没有帮助。"},
     {"pace.loader", "瓶颈在数据加载：GPU 每步有 {share} 的时间在等待数据。更多或更快的加载进程、更快的磁盘或预处理数据有帮助；更快的 GPU 或互连没有帮助。"},
     {"pace.link", "瓶颈在互连：GPU 每步有 {share} 的时间在等待通信。增大批量、梯度累积或更快的互连有帮助。"},

@@ -55,6 +55,9 @@ has 'copying to and from gathered units'
 good predict --model llama3-405b --gpu h100-sxm --gpus 16384 --nodes 2048 --accumulation 16 \
   --link nvlink4-nvswitch+8x400G-ib --tensor 8 --pipeline 16 --strategy zero1 --seq 8192
 bad 'did you mean `--batch`' predict --bach 4
+wide=1 good predict "${flags[@]}" --gpus 8 --link nvlink4-nvswitch --lang zh
+has '扩展效率'
+bad 'lang' predict "${flags[@]}" --lang xx
 bad 'csv' predict "${flags[@]}" --json --csv
 
 for what in models gpus links profiles; do

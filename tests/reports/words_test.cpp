@@ -1,5 +1,7 @@
 #include "reports/words.h"
 
+#include "reports/verdict.h"
+
 #include <algorithm>
 #include <set>
 
@@ -55,6 +57,30 @@ TEST_CASE("the Chinese catalogue is Chinese, but for names that stay") {
 
 TEST_CASE("a language that is not there is named as the user's mistake") {
   CHECK_THROWS_AS(Words("xx"), UserError);
+}
+
+TEST_CASE("text with ideographs breaks between them, within 80 columns, and loses nothing but blanks") {
+  const std::string text =
+      "8 张 GPU 完成的工作量是单卡的 7.63 倍（每卡批量不变，扩展效率 95 %）；每步耗时 119 ms。瓶颈在 GPU 计算：每步有 100 % 的时间在计算。";
+  const std::string wrapped = wrap_wide(text);
+  std::string joined;
+  std::size_t columns = 0;
+  for (std::size_t i = 0; i < wrapped.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(wrapped[i]);
+    if (byte == '\n') {
+      columns = 0;
+      continue;
+    }
+    if (byte != ' ') joined += wrapped[i];
+    if ((byte & 0xC0U) == 0x80) continue;
+    columns += byte >= 0xE0 ? 2 : 1;
+    CHECK(columns <= 80);
+  }
+  std::string whole = text;
+  std::erase(whole, ' ');
+  CHECK(joined == whole);
+  CHECK(wrapped.find('\n') != std::string::npos);
+  CHECK(wrap_wide("one two", 5) == "one\ntwo");
 }
 
 }  // namespace stepsight
