@@ -93,12 +93,14 @@ std::string html_page(const Document& document, const PageAssets& assets, const 
   out += contents(document, words);
   out += "<main id=\"report\">\n" + document_html(document) + "</main>\n<footer><p>" +
          html_text(words("page.made_by")) + "</p></footer>\n";
-  // What is large comes after what is read.
-  if (!assets.chart_library.empty()) out += script(inline_script(assets.chart_library));
+  // What is large comes after what is read, and runs when the page's script says so.
+  if (!assets.chart_library.empty()) {
+    out += script(inline_script(assets.chart_library), " type=\"text/plain\" id=\"library\"");
+  }
   if (assets.what_if) {
     out += script(what_if_json(*assets.what_if, document.language), " type=\"application/json\" id=\"asked\"");
     out += script(assets.what_if->data, " type=\"text/plain\" id=\"data\"");
-    out += script(inline_script(assets.what_if->program));
+    out += script(inline_script(assets.what_if->program), " type=\"text/plain\" id=\"program\"");
   }
   out += script(inline_script(std::string(page_script())));
   return out + "</body></html>\n";

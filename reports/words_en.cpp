@@ -89,8 +89,8 @@ constexpr Phrase phrases[] = {
     {"column.p90", "90 % below"},
     {"column.worst", "worst"},
     {"column.bias", "bias"},
-    {"column.coverage", "in their 90 % interval"},
-    {"column.width", "width of the interval"},
+    {"column.coverage", "in 90 %"},
+    {"column.width", "width"},
     {"column.row", "row"},
     {"column.model", "model"},
     {"column.measured", "measured"},
@@ -220,7 +220,10 @@ constexpr Phrase phrases[] = {
      "Of {rows} rows {predicted} were predicted, with a mean error of {mape} and a median "
      "of {median}."},
     {"validation.none", "None of {rows} rows could be predicted."},
-    {"validation.note", "error = predicted / measured - 1; the mean is that of its absolute value."},
+    {"validation.note",
+     "error = predicted / measured - 1; the mean is that of its absolute value. In 90 %: "
+     "the share whose 90 % interval holds what was measured; width: from its low end to "
+     "its high one, over the prediction, in the middle."},
     {"validation.chart",
      "Each run: measured step time across, predicted up; the line is where both agree"},
     {"validation.group_all", "all"},

@@ -1,5 +1,5 @@
 "use strict";
-// Draws the charts with the chart library where the page has one (the static pictures stay otherwise), and
+// Draws the charts with the chart library where the page has one, once the page has been painted (the static pictures stay otherwise), and
 // computes the report anew when a control moves: with the program that wrote it, compiled to WebAssembly.
 (() => {
   const style = () => getComputedStyle(document.documentElement);
@@ -157,7 +157,19 @@
     }
     document.documentElement.dataset.charts = String(drawn.length);
   };
-  draw();
+  // The text comes first, then what draws it anew.
+  const run = (id) => {
+    const held = document.getElementById(id);
+    if (!held) return;
+    const script = document.createElement("script");
+    script.textContent = held.textContent;
+    held.remove();
+    document.head.append(script);
+  };
+  requestAnimationFrame(() => setTimeout(() => {
+    run("library");
+    draw();
+  }));
   let width = innerWidth;
   addEventListener("resize", () => {
     if (innerWidth !== width) draw();
@@ -186,6 +198,7 @@
   };
   const load = async () => {
     if (simulator) return simulator;
+    run("program");
     const module = await stepsightSimulator();
     const data = await unpacked(decode(document.getElementById("data").textContent.trim()));
     for (const [path, text] of Object.entries(JSON.parse(new TextDecoder().decode(data)))) {
