@@ -21,9 +21,10 @@ void put(Buffer& out, fmt::format_string<Args...> text, Args&&... args) {
   fmt::format_to(std::back_inserter(out), text, std::forward<Args>(args)...);
 }
 
-std::string cell_json(const Cell& cell) {
+// A column of figures has no words: what is "-" to a person does not exist.
+std::string cell_json(const Cell& cell, bool number) {
   if (cell.value) return number_json(*cell.value);
-  return cell.text.empty() ? "null" : json_string(cell.text);
+  return number || cell.text.empty() ? "null" : json_string(cell.text);
 }
 
 template <typename T, typename Write>
@@ -50,7 +51,7 @@ void put_table(Buffer& out, const DocTable& table) {
     put(out, "{}\n    {{", r == 0 ? "" : ",");
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
       const Cell cell = c < table.rows[r].size() ? table.rows[r][c] : Cell();
-      put(out, "{}{}: {}", c == 0 ? "" : ", ", json_string(table.columns[c].key), cell_json(cell));
+      put(out, "{}{}: {}", c == 0 ? "" : ", ", json_string(table.columns[c].key), cell_json(cell, table.columns[c].number));
     }
     put(out, "}}");
   }
@@ -148,7 +149,12 @@ std::string document_csv(const Document& d) {
       for (const auto& row : table->rows) {
         for (std::size_t c = 0; c < row.size(); ++c) {
           out += c == 0 ? "" : ",";
-          out += row[c].value ? fmt::format("{}", *row[c].value) : csv_cell(row[c].text);
+          const bool number = c < table->columns.size() && table->columns[c].number;
+          if (row[c].value) {
+            out += fmt::format("{}", *row[c].value);
+          } else if (!number) {
+            out += csv_cell(row[c].text);
+          }
         }
         out += "\n";
       }
