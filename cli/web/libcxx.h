@@ -10,6 +10,7 @@
 #include <cstring>
 #include <functional>
 #include <iterator>
+#include <ranges>
 #include <string>
 #include <system_error>
 
@@ -182,6 +183,8 @@ bool equal(R&& r, S&& s, F f) {
   return std::equal(std::begin(r), std::end(r), std::begin(s), std::end(s), f);
 }
 
+}  // namespace ranges
+
 namespace views {
 struct Reverse {};
 inline constexpr Reverse reverse;
@@ -197,7 +200,6 @@ Reversed<R> operator|(R& range, Reverse) {
 }
 }  // namespace views
 
-}  // namespace ranges
 }  // namespace std
 // NOLINTEND(cert-dcl58-cpp)
 
