@@ -140,7 +140,7 @@ void add_report_command(CLI::App& app, int& /*exit_code*/) {
                     help_text("a page without scripts that draw or compute: tables and static pictures"));
   add_scenario_flags(*command, *flags);
   command->footer(
-      "The page is one file that opens offline. Its controls compute anew in the browser.\n"
+      "The page is one file that opens offline.\n"
       "Example:\n"
       "  stepsight report --model llama2-7b --gpu h200-sxm --gpus 8 --batch 4 --seq 2048 \\\n"
       "    -o report.html");

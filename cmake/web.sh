@@ -1,14 +1,13 @@
 # shellcheck shell=bash
-# Sourced by ./stepsight and ./check after cmake/prepare.sh: builds build/web, what only report pages need. The
-# chart library comes from the npm registry (cli/web/package-lock.json), the simulator for the page from this
-# project's own sources through emscripten. Nothing here is needed for a report: without it the page has its
-# tables and static pictures.
+# Sourced by ./stepsight and ./check after cmake/prepare.sh: makes build/web, what only report pages need: the
+# chart library, from the npm registry (cli/web/package-lock.json). Nothing here is needed for a report: without
+# it the page has its tables and static pictures.
 : "${root:?is set by the script that sources this one}"
 
 web_up_to_date() {
   local changed
   [ -f "$root/build/web/stamp" ] || return 1
-  changed=$(cd "$root" && find cli model reports scenarios simulate cmake/web.sh -newer build/web/stamp \
+  changed=$(cd "$root" && find cli/web cmake/web.sh -newer build/web/stamp \
     -print -quit) || return 1
   [ -z "$changed" ]
 }
@@ -32,18 +31,6 @@ web_charts() {
   cp "$folder/node_modules/echarts/dist/echarts.common.min.js" "$root/build/web/charts.js"
 }
 
-web_simulator() {
-  local folder=$root/build/web/simulator
-  web_tool emcmake emscripten || return 1
-  # Debian's emscripten looks for its JavaScript parts where Debian's Node.js does; another Node.js does not.
-  export NODE_PATH=/usr/share/nodejs${NODE_PATH:+:$NODE_PATH}
-  quietly "$root/build/web/configure.log" emcmake cmake -S "$root/cli/web" -B "$folder" -G Ninja &&
-    quietly "$root/build/web/build.log" cmake --build "$folder" &&
-    node "$root/cli/web/pack.mjs" "$root/scenarios" >"$root/build/web/data.new" &&
-    cp "$folder/simulator.js" "$root/build/web/simulator.js" &&
-    mv -f "$root/build/web/data.new" "$root/build/web/data.txt"
-}
-
 # Says what the page goes without, and is content.
 build_web() {
   [ -f "$root/cli/web/package.json" ] || return 0
@@ -53,13 +40,12 @@ build_web() {
   if have flock; then flock 8; fi
   if ! web_up_to_date; then
     touch "$root/build/web/stamp.new"
-    start_hint "building what report pages need (some minutes, once)..."
+    start_hint "fetching the chart library of report pages..."
     local lacks=""
-    web_charts || lacks="interactive charts"
-    web_simulator || lacks="${lacks:+$lacks and }controls that compute"
+    web_charts || lacks=yes
     stop_hint
     if [ -n "$lacks" ]; then
-      say "the page goes without $lacks (npm and emscripten are needed; see build/web/*.log)"
+      say "the page goes without interactive charts (npm is needed; see build/web/npm.log)"
     else
       mv -f "$root/build/web/stamp.new" "$root/build/web/stamp"
     fi

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# A report's page in a browser: no error, every chart drawn, controls that change the figures, no request; and
-# what its own simulator answers is what the program says. Skipped, visibly, where there is no browser or no
-# node, or where what only pages need was not built (./check and ./stepsight report do).
+# A report's page in a browser: no error, every chart drawn, no request. Skipped, visibly, where there is no browser
+# or no node, or where what only pages need was not fetched (./check and ./stepsight report do).
 set -euo pipefail
 program=$1
 source_dir=$2
@@ -27,44 +26,22 @@ STEPSIGHT_WEB=$work/none "$program" report "$scenario" -o plain.html
 look check plain.html || fail "the page without scripts"
 
 export STEPSIGHT_WEB=${STEPSIGHT_WEB:-$source_dir/build/web}
-[ -f "$STEPSIGHT_WEB/charts.js" ] && [ -f "$STEPSIGHT_WEB/simulator.js" ] || skip "no build/web"
+[ -f "$STEPSIGHT_WEB/charts.js" ] || skip "no build/web"
 
 # Every kind of page.
 "$program" report "$scenario" -o page.html
-"$program" report "$scenario" --json -o page.json
-look check page.html computes >simulated.json || fail "the page"
+look check page.html || fail "the page"
 [ "$(stat -c %s page.html)" -lt 3000000 ] || fail "a page of $(stat -c %s page.html) bytes"
 "$program" report "$scenario" -o again.html
 cmp page.html again.html || fail "two pages of one scenario differ"
 
-# The same numbers: all figures agree to nine digits (the two compilers' logarithms differ in the last).
-cat >same.mjs <<'SAME'
-import { readFileSync } from "node:fs";
-const [a, b] = process.argv.slice(2).map((f) => JSON.parse(readFileSync(f, "utf8")));
-let figures = 0;
-const compare = (x, y, path) => {
-  if (typeof x === "number" && typeof y === "number") {
-    figures += 1;
-    if (Math.abs(x - y) > 1e-9 * Math.max(Math.abs(x), Math.abs(y), 1e-12)) throw new Error(`${path}: ${x} ${y}`);
-  } else if (x !== null && typeof x === "object") {
-    for (const key of new Set([...Object.keys(x), ...Object.keys(y)])) compare(x[key], y[key], path + "." + key);
-  } else if (x !== y) {
-    throw new Error(`${path}: ${x} ${y}`);
-  }
-};
-for (const report of [a, b]) report.sections.find((s) => s.id === "copy").code.splice(1);  // the command line
-compare(a, b, "");
-if (figures < 100) throw new Error("only " + figures + " figures");
-SAME
-node same.mjs page.json simulated.json || fail "the page's simulator says something else"
-
 "$program" report --model llama2-7b --gpu h100-sxm --gpus 16 --nodes 2 --batch 2 --seq 4096 --pipeline 4 \
   --accumulation 8 --link nvlink4-nvswitch+8x400G-ib --lang zh -o zh.html
-look check zh.html computes >/dev/null || fail "the page in Chinese"
+look check zh.html || fail "the page in Chinese"
 sed -e 's/^strategy = "ddp"/strategy = "fsdp"/' -e 's/^title = .*/title = "<script>x()<\/script>"/' "$scenario" >other.toml
 "$program" report "$scenario" --against other.toml -o two.html
 look check two.html || fail "the page of two"
 "$program" report other.toml -o nasty.html
-look check nasty.html computes >/dev/null || fail "the page of a nasty name"
+look check nasty.html || fail "the page of a nasty name"
 "$program" report --runs "$source_dir/tests/validation/own_h200_runs.csv" -o runs.html
 look check runs.html || fail "the page of runs"
