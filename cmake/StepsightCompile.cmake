@@ -13,8 +13,9 @@ endif()
 target_link_options(stepsight_build INTERFACE $<$<PLATFORM_ID:Linux>:LINKER:--as-needed>)
 
 if(STEPSIGHT_SANITIZE)
+  # Embedded data is assembled, by a compiler that may not be the C++ one.
   target_compile_options(stepsight_build INTERFACE
-    -fsanitize=${STEPSIGHT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
+    "$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${STEPSIGHT_SANITIZE};-fno-omit-frame-pointer;-fno-sanitize-recover=all>"
     # GCC warns of paths that only its own instrumentation opens.
     $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>)
   target_link_options(stepsight_build INTERFACE -fsanitize=${STEPSIGHT_SANITIZE})

@@ -51,6 +51,7 @@ class Finder {
 
   std::vector<Candidate> candidates() {
     training();
+    disturbances();
     if (talks()) {
       exchange();
       link();
@@ -101,6 +102,34 @@ class Finder {
       Scenario& s = add(LeverKind::less_recompute, "no recomputation", "recompute = \"none\"");
       s.training.recompute = Recompute::none;
       s.training.recompute_layers = 0;
+    }
+  }
+
+  // What the scenario says disturbs its steps, taken away.
+  void disturbances() {
+    const Irregular& i = now_.irregular;
+    if (now_.cluster.gpus > 1 && (i.slow_factor > 1 || i.batch_imbalance > 1)) {
+      Scenario& s = add(LeverKind::equal_ranks, "the slowest rank as fast as the others",
+                        "slow_factor = 1, batch_imbalance = 1");
+      s.irregular.slow_factor = s.irregular.batch_imbalance = 1;
+    }
+    if (prediction_.attribution.loading > 0) {
+      if (i.loader_workers > 0) {
+        const std::string more = std::to_string(2 * i.loader_workers);
+        add(LeverKind::faster_loader, more + " data workers on each GPU instead of " +
+                                          std::to_string(i.loader_workers),
+            "loader_workers = " + more)
+            .irregular.loader_workers *= 2;
+      }
+      if (i.node_samples_per_s > 0) {
+        add(LeverKind::faster_loader, "data that reaches each machine twice as fast", "")
+            .irregular.node_samples_per_s *= 2;
+      }
+    }
+    if (i.stall_s > 0) {
+      Scenario& s = add(LeverKind::no_stalls, "pauses beside training (asynchronous)", "stall_s = 0");
+      s.irregular.stall_s = 0;
+      s.irregular.stall_steps = 0;
     }
   }
 
@@ -198,11 +227,12 @@ void keep_best(std::vector<Lever>& found, Lever lever) {
 }  // namespace
 
 std::string_view name_of(LeverKind kind) {
-  constexpr std::array<std::string_view, 14> names{
+  constexpr std::array<std::string_view, 17> names{
       "larger batch",      "accumulation",      "no_sync",          "overlap",
       "bucket size",       "narrow gradients",  "other strategy",   "compile",
       "flash attention",   "fused optimizer",   "less recomputation", "P2P",
-      "NVLink bridge",     "more network"};
+      "NVLink bridge",     "more network",      "equal ranks",      "faster loader",
+      "no pauses"};
   return names[static_cast<std::size_t>(kind)];
 }
 

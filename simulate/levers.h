@@ -27,6 +27,9 @@ enum class LeverKind : std::uint8_t {
   peer_to_peer,
   nvlink_bridge,
   more_adapters,
+  equal_ranks,
+  faster_loader,
+  no_stalls,
 };
 
 struct Lever {

@@ -74,5 +74,30 @@ TEST_CASE("Turning the exchange on in each micro-step makes no_sync a lever") {
   CHECK(find(found, LeverKind::no_sync)->same_training);
 }
 
+TEST_CASE("What disturbs a step is a lever where the scenario says so, and only there") {
+  Scenario s = toy_scenario(8);
+  const GpuProfile gpu = toy_gpu();
+  for (const Lever& l : levers_of(s, gpu)) {
+    CHECK(l.kind != LeverKind::equal_ranks);
+    CHECK(l.kind != LeverKind::faster_loader);
+    CHECK(l.kind != LeverKind::no_stalls);
+  }
+  s.irregular.slow_factor = 1.5;
+  s.irregular.stall_s = predict_step(s, gpu).value;
+  s.irregular.stall_steps = 10;
+  const std::vector<Lever> slow = levers_of(s, gpu);
+  REQUIRE(find(slow, LeverKind::equal_ranks) != nullptr);
+  REQUIRE(find(slow, LeverKind::no_stalls) != nullptr);
+  CHECK(find(slow, LeverKind::equal_ranks)->gain > 0.2);
+  CHECK(find(slow, LeverKind::no_stalls)->gain == Approx(0.1).epsilon(0.2));
+  s.irregular = {};
+  s.irregular.loader_workers = 1;
+  s.irregular.worker_samples_per_s =
+      0.4 * static_cast<double>(s.training.batch) / predict_step(s, gpu).value;
+  const std::vector<Lever> starved = levers_of(s, gpu);
+  REQUIRE(find(starved, LeverKind::faster_loader) != nullptr);
+  CHECK(find(starved, LeverKind::faster_loader)->gain == Approx(1).epsilon(1e-6));
+}
+
 }  // namespace
 }  // namespace stepsight

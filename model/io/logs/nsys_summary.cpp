@@ -27,6 +27,7 @@ bool NsysSummaryLog::read_header(std::string_view line) {
     return false;
   }
   const auto cells = split(line, ',');
+  total_ = instances_ = name_ = 0;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const std::string_view name = unquoted(cells[i]);
     if (name == "Total Time (ns)") total_ = i;
@@ -37,7 +38,7 @@ bool NsysSummaryLog::read_header(std::string_view line) {
 }
 
 void NsysSummaryLog::line(std::string_view line) {
-  if (read_header(line) || name_ == 0 || name_ < total_ || name_ < instances_) return;
+  if (read_header(line) || name_ <= total_ || name_ <= instances_) return;
   // The name is the last cell and may hold commas itself.
   std::vector<std::string_view> cells;
   std::string_view rest = line;
