@@ -547,6 +547,11 @@ def nvidia_smi(fields):
 CLOCKS = "clocks.sm,clocks.mem,temperature.gpu,power.draw,clocks_event_reasons.active"
 
 
+def command_line():
+    """The arguments as given; of a path only its last part: where a folder stands concerns nobody else."""
+    return " ".join(["framework_operators.py"] + [os.path.basename(a) if "/" in a else a for a in sys.argv[1:]])
+
+
 def write(path, before):
     properties = torch.cuda.get_device_properties(0)
     document = {
@@ -558,7 +563,7 @@ def write(path, before):
         "libraries": {"torch": torch.__version__, "cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version()},
         "clocks": {"fields": CLOCKS, "before": before, "after": nvidia_smi(CLOCKS)},
         "environment": {k: v for k, v in os.environ.items() if k.startswith(("NCCL_", "CUDA_", "OMP_", "TORCH_"))},
-        "command": " ".join(["framework_operators.py"] + sys.argv[1:]),
+        "command": command_line(),
         "date": datetime.date.today().isoformat(),
         "method": "CUDA graph replay, random normal data; rotated past 4 x L2 unless resident; median and quartiles of replays",
         "points": POINTS,

@@ -30,7 +30,10 @@ code=0
 grep -q step_time_s "$work/err"
 
 # A run that does not exist is named; so is what is missing.
-! python3 "$train" --list --only H49999 2>"$work/err"
+if python3 "$train" --list --only H49999 2>"$work/err"; then
+  echo "FAILED: a run that does not exist was listed" >&2
+  exit 1
+fi
 grep -q H49999 "$work/err"
 if ! python3 -c 'import torch' 2>/dev/null; then
   code=0

@@ -13,7 +13,10 @@ ask --node-samples-per-s 100 | grep -q "Data sets the pace"
 ask --stall-s 60 --stall-steps 1000 | grep -q "pauses between steps"
 ask --slowest-gpu h100-sxm | grep -q "waiting for the slowest rank"
 ask --slowest-gpu rtx-3090 | grep -q "waiting for the slowest rank"
-! ask | grep -q "waiting for the slowest rank\|pauses between steps\|waiting for data"
+if ask | grep "waiting for the slowest rank\|pauses between steps\|waiting for data"; then
+  echo "FAILED: equal ranks wait" >&2
+  exit 1
+fi
 
 json=$(ask --node-samples-per-s 100 --json)
 grep -q '"bound_by": "loader"' <<<"$json"

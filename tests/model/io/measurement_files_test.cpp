@@ -1,8 +1,11 @@
 #include "model/io/measurement_files.h"
 
+#include <filesystem>
+#include <regex>
 #include <string>
 #include <vector>
 
+#include "model/io/read_file.h"
 #include "tests/catch2.h"
 #include "tests/model/message_of.h"
 
@@ -171,4 +174,16 @@ TEST_CASE("a file that is wrong leaves what was read before untouched") {
   CHECK(m.sources.size() == 1);
   CHECK_THAT(message_of([&] { read_measurements(STEPSIGHT_SOURCE_DIR "/LICENSE", m); }),
              match::ContainsSubstring("expected a measurement file"));
+}
+
+// Where a folder stood on the machine that measured concerns nobody else.
+TEST_CASE("no measurement names a folder of the machine that it was made on") {
+  const std::regex folder(R"re("command": "[^"]* /)re");
+  for (const auto& entry : std::filesystem::directory_iterator(STEPSIGHT_SOURCE_DIR "/calibrate/measurements")) {
+    if (entry.path().extension() != ".json") continue;
+    // The command stands in the head of the file.
+    const std::string head = read_file(entry.path().string(), 100 * megabyte, "a measurement").substr(0, 4096);
+    INFO(entry.path().filename().string());
+    CHECK_FALSE(std::regex_search(head, folder));
+  }
 }
