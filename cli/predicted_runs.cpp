@@ -29,12 +29,17 @@ class Links {
   std::map<std::string, std::shared_ptr<const LinkFacts>> links_;
 };
 
-// All that a row says but its number of GPUs and of machines.
-std::string same_work(const MeasuredRun& run, const Scenario& s) {
+// What one GPU does, as far as the row says it: all but the number of GPUs and of machines.
+std::string work_of(const MeasuredRun& run, const Scenario& s) {
   const Training& t = s.training;
-  std::string out = error_group(run.source, run.std_gpu) + "|" + run.source_table + "|" + run.model;
-  for (const std::int64_t n : {t.batch, t.accumulation, t.seq, s.parallel.tensor, s.parallel.pipeline,
-                               s.parallel.context, s.parallel.expert}) {
+  std::string out = error_group(run.source, run.std_gpu) + "|" + run.model;
+  for (const std::int64_t n : {t.batch,
+                               t.accumulation,
+                               t.seq,
+                               s.parallel.tensor,
+                               s.parallel.pipeline,
+                               s.parallel.context,
+                               s.parallel.expert}) {
     out += "|" + std::to_string(n);
   }
   return out + "|" + run.precision + "|" + run.std_recompute + "|" + run.std_compile + "|" +
@@ -81,23 +86,29 @@ class Predictor {
   void add(const MeasuredRun& run, const Scenario& scenario, const GpuProfile& gpu) {
     const Prediction p = predict(scenario, gpu);
     Uncertainty u = uncertainty_of(scenario, gpu, p, error_);
-    out.validation.points.push_back({run.id,
-                                     {{"source", run.source},
-                                      {"gpu", run.std_gpu},
-                                      {"model", run.model},
-                                      {"table", run.source_table}},
-                                     run.step_time_s,
-                                     p.step.value,
-                                     p.host_bound,
-                                     run.peak_memory.value_or(0),
-                                     p.memory.peak,
-                                     u.step,
-                                     run.is_complete() && run.flag.empty()});
+    ValidationPoint point;
+    point.id = run.id;
+    point.groups = {{"source", run.source},
+                    {"gpu", run.std_gpu},
+                    {"model", run.model},
+                    {"table", run.source_table}};
+    point.measured_s = run.step_time_s;
+    point.predicted_s = p.step.value;
+    point.host_bound = p.host_bound;
+    point.measured_peak = run.peak_memory.value_or(0);
+    point.predicted_peak = p.memory.peak;
+    point.interval = u.step;
+    point.undoubted = run.is_complete() && run.flag.empty();
+    if (scenario.cluster.gpus > 1) point.measured_exposed_s = run.exposed_s;
+    point.predicted_exposed_s = p.exposed_s;
+    point.gpus = scenario.cluster.gpus;
+    point.work = work_of(run, scenario);
     out.samples.push_back({error_group(run.source, run.std_gpu),
-                           same_work(run, scenario),
+                           point.work + "|" + run.source_table,
                            scenario.cluster.gpus,
                            std::log(run.step_time_s / p.step.value),
                            std::move(u)});
+    out.validation.points.push_back(std::move(point));
   }
 
   const ModelError& error_;

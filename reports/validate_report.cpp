@@ -31,6 +31,10 @@ nlohmann::ordered_json json_of(const ErrorSummary& s) {
           {"p90_ape", s.p90_ape}, {"worst_ape", s.worst_ape}, {"bias", s.bias}};
 }
 
+nlohmann::ordered_json json_of(const Agreement& a) {
+  return {{"n", a.n}, {"within", a.within}, {"median", a.median}, {"worst", a.worst}};
+}
+
 void add_coverage(nlohmann::ordered_json& out, const ErrorSummary& s) {
   if (s.intervals == 0) return;
   out["intervals"] = s.intervals;
@@ -53,6 +57,30 @@ std::string row_table(const Validation& validation) {
         p.measured_peak > 0 ? fmt::format("{:+.1f} %", 100 * p.memory_error()) : "-");
   }
   return table.text() + "\n";
+}
+
+// What is not a time of a whole step; empty where the rows do not measure it.
+std::string agreement_sentences(const Validation& validation) {
+  std::string out;
+  if (const Agreement a = validation.exposed(); a.n > 0) {
+    out += wrap(fmt::format("Exposed communication of {} rows: {} within 10 % or 1 ms; off by {} in the "
+                            "middle, {} at worst.",
+                            a.n,
+                            a.within,
+                            format_seconds(a.median),
+                            format_seconds(a.worst))) +
+           "\n";
+  }
+  if (const Agreement a = validation.efficiency(); a.n > 0) {
+    out += wrap(fmt::format("Scaling efficiency of {} rows with a row of one GPU to compare with: {} within 2 "
+                            "points; off by {:.1f} in the middle, {:.1f} at worst.",
+                            a.n,
+                            a.within,
+                            100 * a.median,
+                            100 * a.worst)) +
+           "\n";
+  }
+  return out;
 }
 
 std::string host_sentence(const FittedHost& host) {
@@ -104,6 +132,7 @@ std::string validation_text(const Validation& validation, bool rows) {
   out += fmt::format(", {} refused:\n", refused);
   for (const auto& [reason, n] : validation.refused) out += fmt::format("  {:5}  {}\n", n, reason);
   out += "error = predicted / measured - 1; MAPE is the mean of its absolute value.\n";
+  out += agreement_sentences(validation);
   if (!validation.host.rows.empty()) out += host_sentence(validation.host);
   const ErrorSummary all = validation.all();
   if (all.intervals > 0) {
@@ -134,6 +163,8 @@ std::string validation_json(const Validation& validation) {
   out["bias"] = all.bias;
   add_coverage(out, all);
   out["memory"] = json_of(validation.memory());
+  out["exposed_s"] = json_of(validation.exposed());
+  out["efficiency"] = json_of(validation.efficiency());
   for (const char* group : groups) {
     out["by"][group] = nlohmann::ordered_json::object();
     for (const auto& [value, summary] : validation.by(group)) {
@@ -152,6 +183,10 @@ std::string validation_json(const Validation& validation) {
       out["points"].back()["p5_s"] = p.interval.p5;
       out["points"].back()["p50_s"] = p.interval.p50;
       out["points"].back()["p95_s"] = p.interval.p95;
+    }
+    if (p.measured_exposed_s) {
+      out["points"].back()["measured_exposed_s"] = *p.measured_exposed_s;
+      out["points"].back()["predicted_exposed_s"] = p.predicted_exposed_s;
     }
     if (p.measured_peak <= 0) continue;
     out["points"].back()["measured_peak_bytes"] = p.measured_peak;

@@ -35,6 +35,24 @@ std::vector<const ValidationPoint*> pointers(const std::vector<ValidationPoint>&
   return every;
 }
 
+class AgreementOf {
+ public:
+  void add(double difference, double tolerance) {
+    differences_.push_back(std::abs(difference));
+    within_ += differences_.back() <= tolerance ? 1 : 0;
+  }
+  [[nodiscard]] Agreement summary() {
+    if (differences_.empty()) return {};
+    std::ranges::sort(differences_);
+    return {
+        differences_.size(), within_, differences_[differences_.size() / 2], differences_.back()};
+  }
+
+ private:
+  std::vector<double> differences_;
+  std::size_t within_ = 0;
+};
+
 void count_intervals(const std::vector<const ValidationPoint*>& points, ErrorSummary& s) {
   std::vector<double> widths;
   std::size_t covered = 0;
@@ -66,6 +84,55 @@ ErrorSummary summarise_memory(const std::vector<const ValidationPoint*>& points)
     if (p->measured_peak > 0) errors.push_back(p->memory_error());
   }
   return summary_of(errors);
+}
+
+std::vector<ScalingPair> scaling_pairs(const std::vector<ValidationPoint>& points) {
+  const auto table_of = [](const ValidationPoint& p) {
+    const auto found = p.groups.find("table");
+    return found == p.groups.end() ? std::string() : found->second;
+  };
+  std::map<std::string, std::vector<const ValidationPoint*>> ones;
+  for (const ValidationPoint& p : points) {
+    if (p.gpus == 1 && !p.work.empty()) ones[p.work].push_back(&p);
+  }
+  std::vector<ScalingPair> pairs;
+  for (const ValidationPoint& p : points) {
+    if (p.gpus == 1) continue;
+    const auto found = ones.find(p.work);
+    if (found == ones.end()) continue;
+    const auto& list = found->second;
+    const auto same =
+        std::ranges::find(list, table_of(p), [&](const auto* one) { return table_of(*one); });
+    pairs.push_back({same == list.end() ? list.front() : *same, &p});
+  }
+  return pairs;
+}
+
+Agreement exposed_agreement(const std::vector<const ValidationPoint*>& points) {
+  constexpr double relative = 0.1;
+  constexpr double absolute_s = 1e-3;
+  AgreementOf out;
+  for (const ValidationPoint* p : points) {
+    if (!p->measured_exposed_s) continue;
+    out.add(p->predicted_exposed_s - *p->measured_exposed_s,
+            std::max(relative * *p->measured_exposed_s, absolute_s));
+  }
+  return out.summary();
+}
+
+Agreement efficiency_agreement(const std::vector<ScalingPair>& pairs) {
+  constexpr double points = 0.02;
+  AgreementOf out;
+  for (const ScalingPair& pair : pairs) out.add(pair.predicted() - pair.measured(), points);
+  return out.summary();
+}
+
+Agreement Validation::exposed() const {
+  return exposed_agreement(pointers(points));
+}
+
+Agreement Validation::efficiency() const {
+  return efficiency_agreement(scaling_pairs(points));
 }
 
 ErrorSummary Validation::memory() const {

@@ -72,17 +72,31 @@ constexpr double fastest_link_gbps = 1e7;
 constexpr double gibibyte = 1024.0 * 1024.0 * 1024.0;
 constexpr double largest_memory_GiB = 1e5;
 
-std::optional<double> noted_peak_GiB(std::string_view notes) {
-  constexpr std::string_view words = "peak memory ";
+// The number that stands between `words` and `unit`; nothing where it is not from 0 to `most`.
+std::optional<double> noted(std::string_view notes,
+                            std::string_view words,
+                            std::string_view unit,
+                            double most) {
   const std::size_t at = notes.find(words);
   if (at == std::string_view::npos) return std::nullopt;
   const std::string_view rest = notes.substr(at + words.size());
   double value = 0;
   const auto [end, status] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
-  const std::string_view unit = rest.substr(static_cast<std::size_t>(end - rest.data()));
-  if (status != std::errc{} || !unit.starts_with(" GiB")) return std::nullopt;
-  if (!(value > 0 && value < largest_memory_GiB)) return std::nullopt;
+  const std::string_view after = rest.substr(static_cast<std::size_t>(end - rest.data()));
+  if (status != std::errc{} || !after.starts_with(unit)) return std::nullopt;
+  if (!(value >= 0 && value < most)) return std::nullopt;
   return value;
+}
+
+std::optional<double> noted_peak_GiB(std::string_view notes) {
+  const auto value = noted(notes, "peak memory ", " GiB", largest_memory_GiB);
+  return value == 0 ? std::nullopt : value;
+}
+
+std::optional<double> noted_exposed_ms(std::string_view notes) {
+  constexpr double most = 1e3 * longest_step_s;
+  const auto least = noted(notes, "all ranks: exposed ", " to ", most);
+  return least ? least : noted(notes, "exposed ", " ms", most);
 }
 
 }  // namespace
@@ -100,6 +114,7 @@ std::vector<MeasuredRun> read_runs_text(const std::string& file, std::string_vie
   const std::size_t attention = table.optional_column("attention");
   const std::size_t measured_how = table.optional_column("measured_how");
   const std::size_t peak = table.optional_column("peak_memory_GiB");
+  const std::size_t exposed = table.optional_column("exposed_ms");
   table.check_columns();
 
   std::vector<MeasuredRun> runs;
@@ -117,6 +132,9 @@ std::vector<MeasuredRun> read_runs_text(const std::string& file, std::string_vie
     run.peak_memory = table.optional_number(peak, 1e-6, largest_memory_GiB);
     if (!run.peak_memory) run.peak_memory = noted_peak_GiB(run.notes);
     if (run.peak_memory) *run.peak_memory *= gibibyte;
+    run.exposed_s = table.optional_number(exposed, 0, 1e3 * longest_step_s);
+    if (!run.exposed_s) run.exposed_s = noted_exposed_ms(run.notes);
+    if (run.exposed_s) *run.exposed_s *= 1e-3;
     // Nothing trains in less than a nanosecond; 0 would make every relative error infinite.
     run.step_time_s = table.number(step_time, 1e-9, longest_step_s);
     run.std_inter_gbps_per_node = table.optional_number(inter, 0, fastest_link_gbps);

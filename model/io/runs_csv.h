@@ -18,13 +18,13 @@ struct MeasuredRun {
   std::string source_table;  // which table of the source, or which kind of own run
   std::string gpu;           // prose
   std::string model;
-  std::string family;    // prose
-  std::string sharding;  // prose
-  std::string complete;  // "yes", or "no: " and what is missing
-  std::string flag;      // doubts; empty = none
-  std::string notes;      // this and the next two may be missing as columns, too
-  std::string recompute;  // prose
-  std::string attention;  // prose
+  std::string family;        // prose
+  std::string sharding;      // prose
+  std::string complete;      // "yes", or "no: " and what is missing
+  std::string flag;          // doubts; empty = none
+  std::string notes;         // this and the next two may be missing as columns, too
+  std::string recompute;     // prose
+  std::string attention;     // prose
   std::string measured_how;  // prose; may be missing as a column
 
   std::optional<std::int64_t> gpus, nodes;
@@ -36,6 +36,10 @@ struct MeasuredRun {
   // What the framework's allocator gave out at most, in bytes: column peak_memory_GiB, or else the
   // words "peak memory 1.64 GiB" in the notes.
   std::optional<double> peak_memory;
+  // Communication of a step that no kernel hides, in seconds: column exposed_ms, or else the words
+  // "exposed 6.05 ms" in the notes; "all ranks: exposed 6.05 to 52.6 ms" counts before these, with
+  // the least of the ranks: only the rank that comes last waits for the network and not for others.
+  std::optional<double> exposed_s;
 
   std::string precision;    // prose
   std::string std_family;   // gpt llama bert txl moe t5 resnet vit

@@ -106,18 +106,48 @@ TEST_CASE("peak memory is read from its column, or else from the notes") {
   };
   REQUIRE(noted("peak memory 1.64 GiB"));
   CHECK(*noted("peak memory 1.64 GiB") == 1.64 * gibibyte);
-  for (const char* words : {"peak memory", "peak memory GB", "peak memory 35GB",
-                            "peak memory -1 GiB", "peak memory nan GiB", "peak memory 1e9 GiB"}) {
+  for (const char* words : {"peak memory",
+                            "peak memory GB",
+                            "peak memory 35GB",
+                            "peak memory -1 GiB",
+                            "peak memory nan GiB",
+                            "peak memory 1e9 GiB"}) {
     INFO(words);
     CHECK_FALSE(noted(words));
   }
   const std::string columns = replaced(header, "\n", ",peak_memory_GiB\n");
   const auto with_column = [&](const std::string& cell) {
-    return columns + replaced(replaced(row, "min 17.13", "peak memory 9 GiB"), ",\n", ",," + cell + "\n");
+    return columns +
+           replaced(replaced(row, "min 17.13", "peak memory 9 GiB"), ",\n", ",," + cell + "\n");
   };
   CHECK(read(with_column("2.5")).front().peak_memory == 2.5 * gibibyte);
   CHECK(read(with_column("")).front().peak_memory == 9 * gibibyte);
   CHECK_THAT(message(with_column("much")), match::ContainsSubstring("peak_memory_GiB"));
+}
+
+TEST_CASE(
+    "exposed communication is read from its column, or else from the notes: the least of the "
+    "ranks") {
+  const auto noted = [&](const std::string& words) {
+    return read(header + replaced(row, "min 17.13", words)).front().exposed_s;
+  };
+  CHECK_FALSE(read(header + row).front().exposed_s);
+  CHECK(*noted("exposed 6.052 ms") == Approx(6.052e-3));
+  CHECK(*noted("exposed 0.000 ms") == 0);
+  CHECK(*noted("exposed 9 ms; all ranks: exposed 6.5 to 52.605 ms") == Approx(6.5e-3));
+  for (const char* words :
+       {"exposed", "exposed ms", "exposed 3 s", "exposed -1 ms", "exposed nan ms"}) {
+    INFO(words);
+    CHECK_FALSE(noted(words));
+  }
+  const std::string columns = replaced(header, "\n", ",exposed_ms\n");
+  const auto with_column = [&](const std::string& cell) {
+    return columns +
+           replaced(replaced(row, "min 17.13", "exposed 9 ms"), ",\n", ",," + cell + "\n");
+  };
+  CHECK(*read(with_column("2.5")).front().exposed_s == Approx(2.5e-3));
+  CHECK(*read(with_column("")).front().exposed_s == Approx(9e-3));
+  CHECK_THAT(message(with_column("-1")), match::ContainsSubstring("exposed_ms"));
 }
 
 TEST_CASE("columns may stand in any order, with others beside them") {

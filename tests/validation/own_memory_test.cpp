@@ -32,7 +32,10 @@ const std::vector<ValidationPoint>& points() {
         REQUIRE(std::holds_alternative<Scenario>(answer));
         REQUIRE(run.peak_memory);
         const Memory m = predict(std::get<Scenario>(answer), gpu).memory;
-        out.push_back({run.id, {}, 1, 1, false, *run.peak_memory, m.peak});
+        ValidationPoint& point = out.emplace_back();
+        point.id = run.id;
+        point.measured_peak = *run.peak_memory;
+        point.predicted_peak = m.peak;
       }
     }
     return out;

@@ -29,11 +29,12 @@ inline std::vector<ValidationPoint> predicted_points(const std::string& file) {
     INFO(run.id);
     REQUIRE(std::holds_alternative<Scenario>(answer));
     const Seconds step = predict_step(std::get<Scenario>(answer), profile_named(run.std_gpu));
-    out.push_back({run.id,
-                   {{"gpu", run.std_gpu}, {"table", run.source_table}},
-                   run.step_time_s,
-                   step.value,
-                   false});
+    ValidationPoint point;
+    point.id = run.id;
+    point.groups = {{"gpu", run.std_gpu}, {"table", run.source_table}};
+    point.measured_s = run.step_time_s;
+    point.predicted_s = step.value;
+    out.push_back(std::move(point));
   }
   return out;
 }
