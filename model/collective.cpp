@@ -3,11 +3,10 @@
 namespace stepsight {
 
 CollectiveCost cost(const CollectiveCurve& curve, Bytes message) {
-  const MeasuredSurface::Answer answer =
-      curve.points.at({static_cast<float>(std::log2(std::max(message.value, 1.0)))});
-  const Seconds formula =
-      collective_formula(curve.kind, curve.ranks, message.value, curve.parameters);
-  return {formula * std::exp(answer.log_residual), answer.inside()};
+  const auto formula = [&](double bytes) {
+    return collective_formula(curve.kind, curve.ranks, bytes, curve.parameters).value;
+  };
+  return {Seconds{curve.points.time(message.value, formula)}, curve.points.near(message.value)};
 }
 
 }  // namespace stepsight

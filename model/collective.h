@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "model/measured_surface.h"
+#include "model/measured_curve.h"
 #include "model/parameters.h"
 #include "model/units.h"
 
@@ -76,11 +76,11 @@ struct CollectiveCurve {
   CollectiveKind kind = CollectiveKind::all_reduce;
   std::int64_t ranks = 0;
   CollectiveParameters<double> parameters;
-  MeasuredSurface points;  // over log2(message bytes)
+  MeasuredCurve points;  // over the message's bytes
   std::string source;
 };
 
-// Time of a message on a curve: the formula times the measured residual.
+// Time of a message on a curve.
 struct CollectiveCost {
   Seconds time;
   bool measured = false;

@@ -1,6 +1,7 @@
 #include "model/fit/fit_collectives.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -27,6 +28,15 @@ std::string sources_of(const Measurements& m, const std::vector<CollectivePoint>
   return joined;
 }
 
+// A message takes no longer than a longer one, which it could be padded to: a point that was slower than
+// that met something else (a buffer's first use, another job).
+std::vector<CollectivePoint> no_slower_than_longer(std::vector<CollectivePoint> points) {
+  std::ranges::sort(points, std::ranges::greater{}, &CollectivePoint::bytes);
+  double least = std::numeric_limits<double>::infinity();
+  for (CollectivePoint& p : points) p.time_us = least = std::min(least, p.time_us);
+  return points;
+}
+
 GroupInput<CollectivePoint> group_of(const std::string& link,
                                      const std::vector<CollectivePoint>& points) {
   GroupInput<CollectivePoint> group;
@@ -45,6 +55,7 @@ GroupInput<CollectivePoint> group_of(const std::string& link,
   group.needed = [least = least.bytes, most = most.bytes](const CollectivePoint& p) {
     return p.bytes <= 2 * least || p.bytes >= most / 2;
   };
+  group.reconciled = no_slower_than_longer;
   CollectiveParameters<double> start = class_values<CollectiveParameters>();
   for (const CollectivePoint& p : points) {
     const double busbw = p.bytes * traffic_factor(p.kind, p.ranks) / (p.time_us * 1e3);
@@ -56,6 +67,21 @@ GroupInput<CollectivePoint> group_of(const std::string& link,
   };
   group.formula_us = [](const CollectivePoint& p, const std::vector<double>& values) {
     return collective_formula(p.kind, p.ranks, p.bytes, unpacked(values)).value * 1e6;
+  };
+  group.among_us = [](const CollectivePoint& p,
+                      const std::vector<CollectivePoint>& learnt,
+                      const std::vector<double>& values) {
+    CollectiveCurve curve;
+    curve.kind = p.kind;
+    curve.ranks = p.ranks;
+    curve.parameters = unpacked(values);
+    std::vector<MeasuredCurve::Sample> samples;
+    for (const CollectivePoint& q : learnt) {
+      const Seconds formula = collective_formula(q.kind, q.ranks, q.bytes, curve.parameters);
+      samples.push_back({q.bytes, std::log(q.time_us * 1e-6 / formula.value)});
+    }
+    curve.points = MeasuredCurve(std::move(samples));
+    return cost(curve, Bytes{p.bytes}).time.value * 1e6;
   };
   return group;
 }
@@ -90,13 +116,18 @@ FittedCurves fit_collectives(const Measurements& measurements,
   }
   FittedCurves out;
   for (const auto& [key, points] : sweeps) {
+    const std::size_t first_row = rows.size();
     GroupOutcome done = fit_group(group_of(link, points), rows);
+    std::vector<MeasuredCurve::Sample> samples;
+    for (std::size_t i = first_row; i < rows.size(); ++i) {
+      samples.push_back({static_cast<double>(rows[i].shape[1]), rows[i].log_residual});
+    }
     CollectiveCurve curve;
     curve.link = link;
     curve.kind = key.first;
     curve.ranks = key.second;
     curve.parameters = unpacked(done.solution.values);
-    curve.points = std::move(done.surface);
+    curve.points = MeasuredCurve(std::move(samples));
     curve.source = sources_of(measurements, points);
     out.quality.push_back(done.quality);
     record(out, curve, done);

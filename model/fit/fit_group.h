@@ -41,8 +41,13 @@ struct GroupInput {
   // Points that are never held out, such as the ends of a range, without which a formula would have
   // to guess; empty: none.
   std::function<bool(const Point&)> needed;
+  // What is learnt from points, one a shape, where their times contradict each other; empty: all as they
+  // are. What is held out is judged as it was measured.
+  std::function<std::vector<Point>(std::vector<Point>)> reconciled;
   // Formula time in us with solved values.
   std::function<double(const Point&, const std::vector<double>&)> formula_us;
+  // Time in us of a point among those learnt from; empty: the formula times the surface.
+  std::function<double(const Point&, const std::vector<Point>&, const std::vector<double>&)> among_us;
 };
 
 // One point a shape: repeats (and the same operator with and without its data in the cache) become
@@ -61,6 +66,13 @@ std::vector<Point> merged(const GroupInput<Point>& group, const std::vector<Poin
   out.reserve(shapes.size());
   for (auto& [shape, mean] : shapes) out.push_back(mean.first);
   return out;
+}
+
+// merged(), and reconciled where the group says how.
+template <typename Point>
+std::vector<Point> learnt_from(const GroupInput<Point>& group, const std::vector<Point>& points) {
+  std::vector<Point> out = merged(group, points);
+  return group.reconciled ? group.reconciled(std::move(out)) : out;
 }
 
 template <typename Point>
@@ -89,6 +101,16 @@ std::vector<double> errors_of(const GroupInput<Point>& group, const std::vector<
 }
 
 template <typename Point>
+std::vector<double> held_out_errors(const GroupInput<Point>& group, const std::vector<Point>& points,
+                                    const std::vector<Point>& learnt,
+                                    const std::vector<double>& values) {
+  if (!group.among_us) return errors_of(group, points, values, surface_of(group, learnt, values));
+  std::vector<double> out;
+  for (const Point& p : points) out.push_back(std::abs(group.among_us(p, learnt, values) / p.time_us - 1));
+  return out;
+}
+
+template <typename Point>
 GroupOutcome fit_group(const GroupInput<Point>& group, std::vector<PointRow>& rows) {
   std::vector<Point> fitted;
   std::vector<Point> kept;
@@ -97,6 +119,8 @@ GroupOutcome fit_group(const GroupInput<Point>& group, std::vector<PointRow>& ro
     (held_out(group.shape(p)) && !needed ? kept : fitted).push_back(p);
   }
   if (fitted.empty()) std::swap(fitted, kept);
+
+  if (group.reconciled) fitted = learnt_from(group, fitted);
 
   GroupOutcome out;
   out.solution = group.solve(fitted);
@@ -107,11 +131,11 @@ GroupOutcome fit_group(const GroupInput<Point>& group, std::vector<PointRow>& ro
   out.quality.fitted_median_error = median(errors_of(group, fitted, values, MeasuredSurface{}));
   if (!kept.empty()) {
     const std::vector<double> errors =
-        errors_of(group, merged(group, kept), values, surface_of(group, merged(group, fitted), values));
+        held_out_errors(group, merged(group, kept), learnt_from(group, fitted), values);
     out.quality.held_out_median_error = median(errors);
     out.quality.held_out_p90_error = percentile(errors, 0.9);
   }
-  const std::vector<Point> all = merged(group, group.points);
+  const std::vector<Point> all = learnt_from(group, group.points);
   out.surface = surface_of(group, all, values);
   for (const Point& p : all) {
     rows.push_back({group.op, group.type, group.shape(p), p.time_us,

@@ -81,16 +81,16 @@ void read_points(const std::string& file, std::string_view text, MeasuredLink& l
   const std::size_t bytes = table.column("bytes");
   const std::size_t residual = table.column("log_residual");
   table.check_columns();
-  std::map<std::pair<std::string, std::int64_t>, std::vector<MeasuredSurface::Sample>> samples;
+  std::map<std::pair<std::string, std::int64_t>, std::vector<MeasuredCurve::Sample>> samples;
   while (table.next()) {
-    const auto at = static_cast<float>(std::log2(table.number(bytes, 1, 1e18)));
+    const double size = table.number(bytes, 1, 1e18);
     samples[{std::string(table.text(kind)), table.integer(ranks, 2, 10000000)}].push_back(
-        {{at}, static_cast<float>(table.number(residual, -20, 20))});
+        {size, table.number(residual, -20, 20)});
   }
   table.finish();
   for (CollectiveCurve& c : link.curves) {
     const auto own = samples.find({std::string(info(c.kind).name), c.ranks});
-    if (own != samples.end()) c.points = MeasuredSurface(std::move(own->second));
+    if (own != samples.end()) c.points = MeasuredCurve(std::move(own->second));
   }
 }
 

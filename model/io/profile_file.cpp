@@ -180,7 +180,7 @@ struct SurfaceSamples {
   std::array<Samples, 2> attention;
   std::array<Samples, 3> convolution;
   std::array<Samples, passes.size()> pass;
-  std::map<std::size_t, Samples> collective;
+  std::map<std::size_t, std::vector<MeasuredCurve::Sample>> collective;
 };
 
 bool place(const PointRow& p, GpuProfile& gpu, SurfaceSamples& into) {
@@ -220,8 +220,7 @@ bool place(const PointRow& p, GpuProfile& gpu, SurfaceSamples& into) {
     const CollectiveCurve& c = gpu.collectives[i];
     if (c.kind != *kind || c.link != p.type || c.ranks != s[0]) continue;
     into.collective[i].push_back(
-        {{static_cast<float>(std::log2(static_cast<double>(std::max<std::int64_t>(s[1], 1))))},
-         residual});
+        {static_cast<double>(std::max<std::int64_t>(s[1], 1)), p.log_residual});
     return true;
   }
   return false;
@@ -241,7 +240,7 @@ void build_surfaces(SurfaceSamples& samples, GpuProfile& gpu) {
     gpu.pass_points[i] = MeasuredSurface(std::move(samples.pass[i]));
   }
   for (auto& [i, list] : samples.collective) {
-    gpu.collectives[i].points = MeasuredSurface(std::move(list));
+    gpu.collectives[i].points = MeasuredCurve(std::move(list));
   }
 }
 

@@ -49,10 +49,32 @@ TEST_CASE("a curve returns what was measured and says when it was not") {
   CHECK_FALSE(cost(curve, 1_MiB).measured);
 
   // 1 MiB was measured at twice the formula's time.
-  curve.points = MeasuredSurface({{{20.0F}, std::log(2.0F)}});
+  curve.points = MeasuredCurve({{1048576, std::log(2.0)}});
   CHECK(cost(curve, 1_MiB).time.value == Approx(2 * formula));
   CHECK(cost(curve, 1_MiB).measured);
   CHECK_FALSE(cost(curve, 64_MiB).measured);
+}
+
+TEST_CASE("between two measured messages the time lies on a line, and never falls") {
+  CollectiveCurve curve{"wire", CollectiveKind::all_reduce, 2, {20, 5, 100}, {}, "a test"};
+  const auto formula = [&](double bytes) {
+    return collective_formula(curve.kind, 2, bytes, curve.parameters).value;
+  };
+  // 1 MB took 100 us, 4 MB the same, 16 MB 400 us.
+  std::vector<MeasuredCurve::Sample> samples;
+  for (const auto& [bytes, time] : {std::pair{16e6, 400e-6}, {1e6, 100e-6}, {4e6, 100e-6}}) {
+    samples.push_back({bytes, std::log(time / formula(bytes))});
+  }
+  curve.points = MeasuredCurve(std::move(samples));
+  const auto us = [&](double bytes) { return cost(curve, Bytes{bytes}).time.value * 1e6; };
+  CHECK(us(1e6) == Approx(100));
+  CHECK(us(2e6) == Approx(100));
+  CHECK(us(10e6) == Approx(250));
+  double before = 0;
+  for (double bytes = 1; bytes < 1e10; bytes *= 1.03) {
+    CHECK(us(bytes) >= before * (1 - 1e-12));
+    before = us(bytes);
+  }
 }
 
 TEST_CASE("collectives are found by our name and by the sweeps'") {

@@ -26,7 +26,7 @@ inline GpuProfile toy_gpu() {
   gpu.power = class_values<PowerParameters>();
   for (const std::int64_t ranks : {2, 4, 8}) {
     gpu.collectives.push_back(
-        {"wire", CollectiveKind::all_reduce, ranks, {20, 0, 100}, MeasuredSurface{}, "a test"});
+        {"wire", CollectiveKind::all_reduce, ranks, {20, 0, 100}, MeasuredCurve{}, "a test"});
   }
   return gpu;
 }
