@@ -361,6 +361,9 @@ TimedUnit Pricer::unit(double elements, double gathers, double copies) {
   if (shards <= 1) {
     out.gather.kernel += copy(elements, compute, "gather parameters", gathers * copies).kernel;
     out.scatter.kernel += copy(elements, compute, "scatter gradients", scatters).kernel;
+  } else {
+    // A unit's shards are put side by side before they travel (torch's fsdp::all_gather_copy_in).
+    out.gather.kernel += copy(elements / shards, compute, "gather parameters", gathers * copies).kernel;
   }
   cast_shards(PassKind::cast_down, out.gather, gathers * copies);
   cast_shards(PassKind::cast_up, out.scatter, scatters);

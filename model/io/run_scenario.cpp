@@ -149,7 +149,9 @@ ModelShape shape_of(const MeasuredRun& r, Family family) {
   switch (family) {
     case Family::gpt: s.positions = *r.seq; break;
     case Family::llama:
-      s.gated_ffn = s.rms_norm = s.fused_gate_up = true;
+      s.gated_ffn = s.rms_norm = true;
+      s.fused_gate_up = !contains(r.family, "projections apart");
+      s.fused_qkv = s.fused_gate_up;
       s.rotary = !contains(r.family, "no RoPE");
       break;
     case Family::bert:

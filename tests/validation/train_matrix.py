@@ -65,6 +65,7 @@ TINY = {
 FAMILY_TEXT = {
     "gpt": "decoder (GPT: LayerNorm, biases, GELU, learned positions, tied head)",
     "llama": "decoder (Llama: RMSNorm, SwiGLU, GQA, untied head, no RoPE)",
+    "llama-apart": "decoder (Llama: RMSNorm, SwiGLU, GQA, untied head, RoPE, projections apart)",
 }
 PRECISION_TEXT = {
     ("bf16", False): "pure bf16 (parameters, gradients, Adam states)",
@@ -86,12 +87,13 @@ class Run:
     bucket_mb: int = 25       # ddp
     compile: bool = False
     trace: bool = False       # keep a profiler trace of two steps
+    apart: bool = False       # llama as most people have it: RoPE, and q, k, v, gate and up by products of their own
     id: str = ""
 
     @property
     def key(self):
         """Runs with the same key train the same model object."""
-        return (self.model, self.strategy == "fsdp", self.precision, self.compile)
+        return (self.model, self.strategy == "fsdp", self.precision, self.compile, self.apart)
 
 
 def ddp(gpus, model, batch, **more):
@@ -153,14 +155,33 @@ def trial_runs(n):
     return wrapped + alone + [ddp(n, "gpt2-124m", 8, compile=True)]
 
 
+def apart_runs(n):
+    """Llama as most people have it, on n GPUs and the same work on one."""
+    def one(model, batch, **more):
+        return Run(model, 1, batch, **more)
+    wrapped = [
+        ddp(n, "llama-1b", 4), ddp(n, "llama-1b", 2), fsdp(n, "llama-1b", 4), fsdp(n, "llama-1b", 8),
+        ddp(n, "llama-3b", 2), ddp(n, "llama-3b", 4), fsdp(n, "llama-3b", 2), fsdp(n, "llama-3b", 4),
+        ddp(n, "llama2-7b", 1), ddp(n, "llama2-7b", 2), fsdp(n, "llama2-7b", 2), fsdp(n, "llama2-7b", 4),
+    ] if n > 1 else []
+    alone = [
+        one("llama-1b", 4), one("llama-1b", 2), one("llama-3b", 2), one("llama-3b", 4),
+        one("llama2-7b", 1), one("llama2-7b", 2),
+        fsdp(1, "llama-1b", 4), fsdp(1, "llama-1b", 8), fsdp(1, "llama-3b", 2), fsdp(1, "llama-3b", 4),
+    ]
+    return [dataclasses.replace(run, apart=True) for run in wrapped + alone]
+
+
 def world_sizes(n):
     """GPU counts that are measured on a machine with n, largest first."""
     return sorted({n} | {1 << i for i in range(n.bit_length()) if 1 << i <= n}, reverse=True)
 
 
-def matrix(n, trial=False):
+def matrix(n, trial=False, apart=False):
     """All runs of a machine with n GPUs, each with its id, in the order in which they are done."""
-    if trial:
+    if apart:
+        runs = apart_runs(n)
+    elif trial:
         runs = trial_runs(n)
     else:
         runs = [run for world in world_sizes(n) if world > 1 for run in parallel_runs(world)] + single_runs()
@@ -168,8 +189,8 @@ def matrix(n, trial=False):
     named = []
     for run in runs:
         count[run.gpus] = count.get(run.gpus, 0) + 1
-        prefix = "T" if trial else "H"
-        named.append(dataclasses.replace(run, id=f"{prefix}4{run.gpus:02d}{count[run.gpus]:02d}"))
+        prefix = "H5" if apart else "T4" if trial else "H4"
+        named.append(dataclasses.replace(run, id=f"{prefix}{run.gpus:02d}{count[run.gpus]:02d}"))
     return named
 
 
@@ -219,7 +240,7 @@ def row(run, model, facts, result=None):
     out.update({
         "id": run.id, "source": facts["source"], "source_table": table_name(run), "gpu": facts["gpu"],
         "gpus": run.gpus, "nodes": 1, "interconnect_intra": facts["link"] if parallel else "",
-        "model": model.name, "family": FAMILY_TEXT[model.family], "params": model.parameters, "layers": model.layers,
+        "model": model.name, "family": FAMILY_TEXT[model.family + ("-apart" if run.apart else "")], "params": model.parameters, "layers": model.layers,
         "hidden": model.hidden, "heads": model.heads, "kv_heads": model.kv_heads, "ffn_hidden": model.ffn,
         "vocab": model.vocab, "seq_len": model.seq, "micro_batch": run.batch,
         "global_batch": run.batch * run.accum * run.gpus, "grad_accum": run.accum,

@@ -42,6 +42,16 @@ class Matrix(unittest.TestCase):
             if r.gpus == 2 and r.strategy == "ddp":
                 self.assertIn((r.model, r.batch, r.accum, r.precision, r.compile), one, r)
 
+    def test_llama_with_its_projections_apart_has_ids_and_words_of_its_own(self):
+        runs = m.matrix(2, apart=True)
+        self.assertEqual(len({r.id for r in runs} | {r.id for r in m.matrix(2)}), len(runs) + len(m.matrix(2)))
+        one = {(r.model, r.batch) for r in runs if r.gpus == 1}
+        for r in runs:
+            self.assertIn("RoPE, projections apart", m.row(r, m.MODELS[r.model], FACTS)["family"])
+            if r.gpus == 2 and r.strategy == "ddp":
+                self.assertIn((r.model, r.batch), one, r)
+        self.assertEqual({r.gpus for r in m.matrix(1, apart=True)}, {1})
+
     def test_one_strong_scaling_pair_a_model_at_least(self):
         runs = m.matrix(2)
         for name in ("gpt2-124m", "gpt2-774m", "llama-1b", "llama2-7b", "llama-3b"):

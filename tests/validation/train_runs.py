@@ -45,8 +45,9 @@ def say(text):
 
 # --- models ----------------------------------------------------------------------------------------
 
-def build_model(shape, device, dtype):
-    """The shape as a module whose forward takes tokens and targets and returns the loss."""
+def build_model(shape, device, dtype, apart=False):
+    """The shape as a module whose forward takes tokens and targets and returns the loss. `apart`: q, k, v, gate
+    and up are products of their own, and positions are rotary."""
     import torch
     import torch.nn.functional as F
     nn = torch.nn
@@ -60,26 +61,45 @@ def build_model(shape, device, dtype):
             super().__init__()
             self.q_width, self.kv_width = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
             self.norm1, self.norm2 = norm(), norm()
-            self.qkv = nn.Linear(shape.hidden, self.q_width + 2 * self.kv_width, bias=gpt)
+            if apart:
+                self.q = nn.Linear(shape.hidden, self.q_width, bias=False)
+                self.k, self.v = (nn.Linear(shape.hidden, self.kv_width, bias=False) for _ in range(2))
+                self.gate = nn.Linear(shape.hidden, shape.ffn, bias=False)
+            else:
+                self.qkv = nn.Linear(shape.hidden, self.q_width + 2 * self.kv_width, bias=gpt)
             self.proj = nn.Linear(self.q_width, shape.hidden, bias=gpt)
-            self.up = nn.Linear(shape.hidden, shape.ffn if gpt else 2 * shape.ffn, bias=gpt)
+            self.up = nn.Linear(shape.hidden, shape.ffn if gpt or apart else 2 * shape.ffn, bias=gpt)
             self.down = nn.Linear(shape.ffn, shape.hidden, bias=gpt)
 
-        def forward(self, x):
+        def forward(self, x, turn):
             b, t, c = x.shape
-            q, k, v = self.qkv(self.norm1(x)).split((self.q_width, self.kv_width, self.kv_width), dim=2)
+            n = self.norm1(x)
+            if apart:
+                q, k, v = self.q(n), self.k(n), self.v(n)
+            else:
+                q, k, v = self.qkv(n).split((self.q_width, self.kv_width, self.kv_width), dim=2)
             q = q.view(b, t, shape.heads, shape.head_dim).transpose(1, 2)
             k = k.view(b, t, shape.kv_heads, shape.head_dim).transpose(1, 2)
             v = v.view(b, t, shape.kv_heads, shape.head_dim).transpose(1, 2)
+            if turn is not None:
+                q, k = rotated(q, turn), rotated(k, turn)
             y = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=shape.kv_heads != shape.heads)
             x = x + self.proj(y.transpose(1, 2).contiguous().view(b, t, self.q_width))
-            h = self.up(self.norm2(x))
+            n = self.norm2(x)
             if gpt:
-                h = F.gelu(h)
+                h = F.gelu(self.up(n))
+            elif apart:
+                h = F.silu(self.gate(n)) * self.up(n)
             else:
-                gate, up = h.chunk(2, dim=2)
+                gate, up = self.up(n).chunk(2, dim=2)
                 h = F.silu(gate) * up
             return x + self.down(h)
+
+    def rotated(x, turn):
+        """Rotary positions as they are usually written: halves of a head's width turned against each other."""
+        cosine, sine = turn
+        a, b = x.chunk(2, dim=-1)
+        return x * cosine + torch.cat((-b, a), dim=-1) * sine
 
     class Decoder(nn.Module):
         def __init__(self):
@@ -89,13 +109,19 @@ def build_model(shape, device, dtype):
             self.blocks = nn.ModuleList(Block() for _ in range(shape.layers))
             self.norm = norm()
             self.head = None if gpt else nn.Linear(shape.hidden, shape.vocab, bias=False)
+            if apart:
+                rate = 10000.0 ** (-torch.arange(0, shape.head_dim, 2).float() / shape.head_dim)
+                angle = torch.outer(torch.arange(shape.seq).float(), rate).repeat(1, 2)
+                self.register_buffer("cosine", angle.cos(), persistent=False)
+                self.register_buffer("sine", angle.sin(), persistent=False)
 
         def forward(self, tokens, targets):
             x = self.embedding(tokens)
             if self.positions is not None:
                 x = x + self.positions(torch.arange(tokens.shape[1], device=tokens.device))
+            turn = (self.cosine.to(x.dtype), self.sine.to(x.dtype)) if apart else None
             for block in self.blocks:
-                x = block(x)
+                x = block(x, turn)
             x = self.norm(x)
             logits = F.linear(x, self.embedding.weight) if self.head is None else self.head(x)
             return F.cross_entropy(logits.float().view(-1, shape.vocab), targets.view(-1))
@@ -118,7 +144,7 @@ class Trainee:
         import torch
         self.key = run.key
         wide = run.precision == "amp" or run.strategy == "fsdp"
-        self.module = build_model(shape, device, torch.float32 if wide else torch.bfloat16)
+        self.module = build_model(shape, device, torch.float32 if wide else torch.bfloat16, run.apart)
         if run.strategy == "fsdp":
             shard(self.module, run, device)
         self.compiled = torch.compile(self.module) if run.compile else self.module
@@ -565,7 +591,7 @@ def shapes_of(args):
 
 
 def chosen_runs(args, gpus):
-    runs = matrix.matrix(gpus, args.trial)
+    runs = matrix.matrix(gpus, args.trial, args.apart)
     if args.only:
         wanted = args.only.split(",")
         runs = [r for r in runs if r.id in wanted]
@@ -634,6 +660,8 @@ def main():
     parser.add_argument("--gpus", type=int, default=0, help="GPUs to use (default all; --list 2; --trial 1)")
     parser.add_argument("--traces", default="", help="folder for the profiler traces of a few runs")
     parser.add_argument("--trial", action="store_true", help="every kind of run once, small")
+    parser.add_argument("--apart", action="store_true",
+                        help="the runs of Llama as most people have it: RoPE, projections apart")
     parser.add_argument("--only", default="", help="ids of runs, comma-separated")
     parser.add_argument("--list", action="store_true", help="write the table of runs without times; needs no PyTorch")
     parser.add_argument("--placeholder-s", type=float, default=0, help="--list: step time to write into every row")
