@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "cli/command.h"
+#include "cli/output.h"
 #include "cli/run_program.h"
 #include "model/errors.h"
 #include "model/fit/fit_profile.h"
@@ -130,6 +131,7 @@ GpuProfile figures_of(const MachineFacts& machine, const std::string& wanted) {
 }
 
 void calibrate(const CalibrateFlags& flags) {
+  static_cast<void>(profile_stem(flags.output));  // a name that cannot be, before a minute of measuring
   const fs::path programs = find_programs(flags.bin_dir);
   const fs::path folder = flags.output.empty() ? fs::path("stepsight-measurements")
                                                : fs::path(flags.output + ".measurements");
@@ -156,8 +158,7 @@ void calibrate(const CalibrateFlags& flags) {
   // What was not measured takes its utilisation from the card that was measured best.
   const FitOptions options{link, read_profile("h200-sxm")};
   const FittedProfile fitted = fit_profile(figures, measurements, options);
-  const std::string name = flags.output.empty() ? figures.name + ".toml" : flags.output;
-  const std::string stem = name.ends_with(".toml") ? name.substr(0, name.size() - 5) : name;
+  const std::string stem = profile_stem(flags.output.empty() ? figures.name : flags.output);
   write_file_atomically(stem + ".points.csv", points_text(fitted.points));
   write_file_atomically(stem + ".toml", profile_text(fitted.profile));
   std::fputs(calibration_text(fitted.profile, measurements, machines, steps).c_str(), stdout);

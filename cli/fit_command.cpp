@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/fit_model_error.h"
 #include "cli/fit_runs.h"
+#include "cli/output.h"
 #include "cli/wrap.h"
 #include "model/errors.h"
 #include "model/fit/fit_collectives.h"
@@ -37,9 +38,7 @@ struct FitFlags {
 // NAME.toml and, beside it, NAME.points.csv.
 void write_both(const std::string& output, const std::string& text, const std::string& points) {
   if (output.empty()) return;
-  std::string name = output;
-  if (name.ends_with(".toml")) name.resize(name.size() - 5);
-  write_file_atomically(name + ".points.csv", points);
+  write_file_atomically(profile_stem(output) + ".points.csv", points);
   write_file_atomically(output, text);
 }
 

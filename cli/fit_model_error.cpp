@@ -41,7 +41,7 @@ void fit_model_error(const std::vector<std::string>& files, const std::string& o
   error.held_out_coverage = predicted.validation.all().coverage90;
   error.sources = std::move(names);
   const std::string text = model_error_text(error) + groups_text(teaching_samples(predicted));
-  if (!output.empty()) write_output(output, text);
+  if (!is_standard_output(output)) write_output(output, text);
   std::fputs((text + "\nIntervals of runs whose source and card taught nothing:\n" +
               validation_text(predicted.validation, false))
                  .c_str(),

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/output.h"
 #include "model/errors.h"
 #include "model/io/builtin.h"
 #include "model/io/link_file.h"
@@ -64,8 +65,7 @@ std::string points_beside(const std::string& profile) {
 }
 
 void write_refined(const std::string& output, const std::string& profile, const GpuProfile& gpu) {
-  std::string name = output;
-  if (name.ends_with(".toml")) name.resize(name.size() - 5);
+  const std::string name = profile_stem(output);
   const std::string points = points_beside(profile);
   if (!points.empty()) write_file_atomically(name + ".points.csv", points);
   write_file_atomically(output, profile_text(gpu));

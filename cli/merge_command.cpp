@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "cli/output.h"
 #include "cli/wrap.h"
 #include "model/errors.h"
 #include "reports/sweep_rows.h"
@@ -82,8 +83,9 @@ std::vector<Part> in_order(const std::vector<std::string>& files) {
 
 void merge_command(const MergeFlags& flags) {
   const std::vector<Part> parts = in_order(flags.files);
+  const bool to_file = !is_standard_output(flags.output);
   const std::string part = flags.output + ".part";
-  std::FILE* out = flags.output.empty() ? stdout : std::fopen(part.c_str(), "wb");
+  std::FILE* out = to_file ? std::fopen(part.c_str(), "wb") : stdout;
   if (out == nullptr) throw UserError(part + ": cannot be written");
   const auto write = [&](const std::string& text) {
     return std::fwrite(text.data(), 1, text.size(), out) == text.size();
@@ -95,7 +97,7 @@ void merge_command(const MergeFlags& flags) {
     if (!p.header.empty()) std::getline(in, line);
     while (good && std::getline(in, line)) good = write(line + "\n");
   }
-  if (flags.output.empty()) return;
+  if (!to_file) return;
   good = std::fclose(out) == 0 && good;
   if (!good || std::rename(part.c_str(), flags.output.c_str()) != 0) {
     std::remove(part.c_str());

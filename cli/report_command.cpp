@@ -39,7 +39,7 @@ struct ReportFlags : ScenarioFlags {
 std::string format_of(const ReportFlags& flags) {
   if (flags.json) return "json";
   if (!flags.format.empty()) return flags.format;
-  if (flags.output.empty()) return "md";
+  if (is_standard_output(flags.output)) return "md";
   const std::string ending = std::filesystem::path(flags.output).extension().string();
   for (const char* format : {"html", "md", "csv", "json"}) {
     if (ending == std::string(".") + format) return format;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "cli/output.h"
 #include "cli/profiles.h"
 #include "cli/progress.h"
 #include "cli/scenario_flags.h"
@@ -105,7 +106,8 @@ void sweep_command(const SweepFlags& flags) {
   if (flags.shard == "auto" && shard.of > 1 && flags.output.find("{shard}") == std::string::npos) {
     throw UserError("--shard auto needs {shard} in the name after -o, such as -o part-{shard}.csv");
   }
-  if (flags.resume && flags.output.empty()) throw UserError("--resume needs -o FILE");
+  const bool to_file = !is_standard_output(flags.output);
+  if (flags.resume && !to_file) throw UserError("--resume needs -o FILE");
   ScenarioPoints points = read(flags);
   Profiles profiles;
   const auto gpus = cards_of(points, profiles);
@@ -117,7 +119,7 @@ void sweep_command(const SweepFlags& flags) {
 
   std::unique_ptr<SweepFile> file;
   std::uint64_t begin = stretch.begin;
-  if (!flags.output.empty()) {
+  if (to_file) {
     file = std::make_unique<SweepFile>(
         with_shard(flags.output, shard), sweep.rows.header(), stretch.begin, stretch.end,
         flags.resume, [&](std::uint64_t i) { return checker.rows(i, i + 1); });
@@ -168,8 +170,7 @@ void add_sweep_command(CLI::App& app, int& /*exit_code*/) {
                                 "Slurm step or an MPI launcher says ({shard} in -o is the number)"));
   command->add_option("--threads", flags->threads, "0: as many as the machine has")
       ->check(CLI::Range(0U, 1024U));
-  command->preparse_callback(
-      [flags, command](std::size_t) { add_scenario_flags(*command, *flags); });
+  add_scenario_flags(*command, *flags);
   command->footer(
       "Example:\n"
       "  stepsight sweep --model llama2-7b --gpu h200-sxm --gpus 1,2,4,8 --batch 1,2,4,8 \\\n"

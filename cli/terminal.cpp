@@ -19,7 +19,7 @@ bool colours_wanted() {
 }
 
 void write_text(const std::string& file, const std::string& text) {
-  write_output(file, file.empty() && colours_wanted() ? with_colours(text) : text);
+  write_output(file, is_standard_output(file) && colours_wanted() ? with_colours(text) : text);
 }
 
 }  // namespace stepsight

@@ -45,7 +45,7 @@ void trace_command(TraceFlags flags) {
   const GpuProfile& gpu = profiles.get(scenario.cluster.gpu);
   TraceReport report{file.title, question_line(scenario, gpu),
                      trace_step(scenario, gpu, flags.most_slices)};
-  if (flags.json) {
+  if (flags.json || flags.output == "-") {
     write_output(flags.output, perfetto_json(report));
     return;
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <limits>
 #include <span>
 #include <utility>
@@ -69,20 +71,43 @@ void arrange(std::span<Sample> range, std::span<unsigned char> split_axes, Axes 
   arrange(range.subspan(middle + 1), split_axes.subspan(middle + 1), axes);
 }
 
-float squared_distance(const Point& a, const Point& b) {
-  float sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
-  return sum;
+// Four numbers that a processor works on at once; as many instructions for one. Each is worked on as it
+// would be alone, so that results do not depend on it. (Left to themselves, compilers write out the loops
+// below number by number.)
+using Four = float __attribute__((vector_size(4 * sizeof(float))));
+
+Four absolute(Four x) {
+  using Bits = std::int32_t __attribute__((vector_size(sizeof(Four))));
+  Bits bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  bits &= std::numeric_limits<std::int32_t>::max();  // all but the sign
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+Four four_at(const float* from) {
+  Four out;
+  std::memcpy(&out, from, sizeof out);
+  return out;
+}
+
+// A sample is eight floats: seven coordinates, and a residual that is not looked at. Summed in the order
+// of the axes.
+float squared_distance(const Sample& a, const Sample& b) {
+  static_assert(sizeof(Sample) == 2 * sizeof(Four));
+  const Four low = four_at(a.at.data()) - four_at(b.at.data());
+  const Four high = four_at(a.at.data() + 3) - four_at(b.at.data() + 3);
+  const Four first = low * low;
+  const Four last = high * high;
+  return first[0] + first[1] + first[2] + first[3] + last[1] + last[2] + last[3];
 }
 
 struct Search {
-  const Point& query;
+  Sample query;  // its residual is 0
   Nearest nearest{};
   Point outside{};  // how far the range looked at lies from the query along each axis
 
-  void offer(const Sample& sample) {
-    nearest.offer({squared_distance(query, sample.at), &sample});
-  }
+  void offer(const Sample& sample) { nearest.offer({squared_distance(query, sample), &sample}); }
 
   // `least` is the squared length of `outside`: no point of the range is nearer.
   void in(std::span<const Sample> range, std::span<const unsigned char> split_axes, float least) {
@@ -93,7 +118,7 @@ struct Search {
     const std::size_t middle = range.size() / 2;
     offer(range[middle]);
     const std::size_t axis = split_axes[middle];
-    const float side = query[axis] - range[middle].at[axis];
+    const float side = query.at[axis] - range[middle].at[axis];
     const auto visit = [&](bool low, float distance) {
       if (low) {
         in(range.first(middle), split_axes.first(middle), distance);
@@ -145,46 +170,66 @@ double local_plane(const Nearest& nearest, const Point& query, Axes axes) {
   return m[0][n] / m[0][0];
 }
 
-float correlation(const Point& a, const Point& b, Axes axes) {
-  float sum = 0;
-  for (const std::size_t axis : axes) sum += std::abs(a[axis] - b[axis]);
-  return std::exp(-sum);
+using Row = std::array<float, most_neighbours>;
+
+// From the four that `first` is among on.
+template <typename Change>
+void each_four(Row& row, std::size_t first, Change change) {
+  for (std::size_t i = first / 4 * 4; i < row.size(); i += 4) {
+    const Four changed = change(four_at(row.data() + i), i);
+    std::memcpy(row.data() + i, &changed, sizeof changed);
+  }
+}
+void add_distances(Row& to, const Row& at, float here, std::size_t first) {
+  each_four(to, first, [&](Four sum, std::size_t i) {
+    const Four apart = four_at(at.data() + i) - here;
+    return sum + absolute(apart);
+  });
+}
+void divide(Row& row, float by, std::size_t first) {
+  each_four(row, first, [&](Four x, std::size_t) { return x / by; });
+}
+void subtract(Row& from, const Row& what, float times, std::size_t first) {
+  each_four(from, first, [&](Four x, std::size_t i) { return x - times * four_at(what.data() + i); });
 }
 
 // Solves (C + scatter) w = c for the neighbours' correlations C among themselves and c with the
 // query, by Cholesky; the estimate is w . residuals. The mean far away is 0, the formula alone.
 //
-// Columns of the matrix stand in rows of the array, and each is taken off all later ones at once: loops
-// over neighbouring numbers, which the compiler turns into vectors.
+// Everything lies in rows of as many numbers as there can be neighbours: coordinates by axis, and columns
+// of the matrix, each taken off all later ones at once. What a row holds before its diagonal or behind the
+// last neighbour is written and never read.
 double kriged(const Nearest& nearest, const Point& query, Axes axes) {
-  std::array<std::array<float, most_neighbours>, most_neighbours> column;
-  std::array<float, most_neighbours> forward;  // L^-1 c
-  std::array<float, most_neighbours> other;    // L^-1 residuals
+  std::array<Row, MeasuredSurface::max_dimensions> at{};
+  Row other{};  // L^-1 residuals
   std::size_t n = 0;
   for (; n < nearest.wanted && nearest.best[n].sample != nullptr; ++n) {
     const Sample& sample = *nearest.best[n].sample;
-    forward[n] = correlation(query, sample.at, axes);
+    for (const std::size_t axis : axes) at[axis][n] = sample.at[axis];
     other[n] = sample.log_residual;
-    for (std::size_t j = 0; j < n; ++j) {
-      column[j][n] = correlation(sample.at, nearest.best[j].sample->at, axes);
-    }
-    column[n][n] = 1 + own_scatter;
+  }
+  Row forward{};  // L^-1 c
+  std::array<Row, most_neighbours> column{};
+  for (const std::size_t axis : axes) {
+    add_distances(forward, at[axis], query[axis], 0);
+    for (std::size_t j = 0; j < n; ++j) add_distances(column[j], at[axis], at[axis][j], j);
+  }
+  for (std::size_t i = 0; i < n; ++i) forward[i] = std::exp(-forward[i]);
+  for (std::size_t j = 0; j < n; ++j) {
+    column[j][j] = 1 + own_scatter;
+    for (std::size_t i = j + 1; i < n; ++i) column[j][i] = std::exp(-column[j][i]);
   }
   float estimate = 0;
   for (std::size_t p = 0; p < n; ++p) {
-    auto& l = column[p];
+    Row& l = column[p];
     const float pivot = std::sqrt(std::max(l[p], own_scatter));
-    forward[p] /= pivot;
-    other[p] /= pivot;
-    estimate += forward[p] * other[p];
-    for (std::size_t i = p + 1; i < n; ++i) l[i] /= pivot;
-    for (std::size_t i = p + 1; i < n; ++i) forward[i] -= l[i] * forward[p];
-    for (std::size_t i = p + 1; i < n; ++i) other[i] -= l[i] * other[p];
-    for (std::size_t j = p + 1; j < n; ++j) {
-      const float factor = l[j];
-      float* const to = column[j].data();
-      for (std::size_t i = j; i < n; ++i) to[i] -= factor * l[i];
-    }
+    divide(l, pivot, p);
+    const float c = forward[p] / pivot;
+    const float residual = other[p] / pivot;
+    estimate += c * residual;
+    subtract(forward, l, c, p);
+    subtract(other, l, residual, p);
+    for (std::size_t j = p + 1; j < n; ++j) subtract(column[j], l, l[j], j);
   }
   return static_cast<double>(estimate);
 }
@@ -235,7 +280,7 @@ double MeasuredSurface::off_axis_correlation(const Point& query) const {
 }
 
 MeasuredSurface::Answer MeasuredSurface::at(const Point& query) const {
-  Search search{query};
+  Search search{{query, 0}};
   const bool averaging = interpolation_ == Interpolation::average;
   // A line needs two points, a cell in d sizes its 2^d corners.
   const std::size_t corners = (std::size_t{1} << std::min<std::size_t>(axes_.size(), 3)) + 1;

@@ -10,6 +10,7 @@
 #include "reports/money_report.h"
 #include "reports/predict_sections.h"
 #include "reports/text_table.h"
+#include "simulate/quick_predict.h"
 
 namespace stepsight {
 
@@ -213,10 +214,22 @@ std::size_t focus_of(const PredictReport& report) {
   return best;
 }
 
-std::string_view bound_by(const Prediction& prediction) {
-  if (prediction.attribution.loading > 0) return "loader";
-  if (prediction.host_bound) return "host";
-  return prediction.exposed_s > 0.15 * prediction.step.value ? "link" : "gpu";
+namespace {
+
+std::string_view pace_setter(bool loader, bool host, double exposed_s, Seconds step) {
+  if (loader) return "loader";
+  if (host) return "host";
+  return exposed_s > 0.15 * step.value ? "link" : "gpu";
+}
+
+}  // namespace
+
+std::string_view bound_by(const Prediction& p) {
+  return pace_setter(p.attribution.loading > 0, p.host_bound, p.exposed_s, p.step);
+}
+
+std::string_view bound_by(const QuickPrediction& p) {
+  return pace_setter(p.loader_bound, p.host_bound, p.exposed_s, p.step);
 }
 
 std::string_view name_of(const Precision& precision) {

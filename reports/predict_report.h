@@ -10,6 +10,8 @@
 
 namespace stepsight {
 
+struct QuickPrediction;
+
 // What the answers are about.
 struct PredictReport {
   std::string title;
@@ -26,6 +28,7 @@ std::size_t focus_of(const PredictReport& report);
 
 // "loader", "host", "link" or "gpu": what a faster one of would shorten the step most.
 std::string_view bound_by(const Prediction& prediction);
+std::string_view bound_by(const QuickPrediction& prediction);
 
 // "amp-bf16", as scenarios write it.
 std::string_view name_of(const Precision& precision);

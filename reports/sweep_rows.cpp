@@ -20,14 +20,6 @@ namespace {
 constexpr std::array<std::string_view, 9> columns{"model", "name", "gpu", "gpus", "link",
                                                   "batch", "seq", "accumulation", "precision"};
 
-std::string_view bound_by(const QuickPrediction& r) {
-  Prediction seen;
-  seen.step = r.step;
-  seen.exposed_s = r.exposed_s;
-  seen.host_bound = r.host_bound;
-  return bound_by(seen);
-}
-
 std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -26,7 +26,9 @@ Picoseconds to_picoseconds(Seconds duration) {
   const double exact = duration.value * 1e12;
   require(exact >= 0, "a duration must be a number and not negative");
   if (exact > static_cast<double>(longest_step)) throw_too_long();
-  return static_cast<Picoseconds>(std::round(exact));
+  // As std::round(), which is a call: a double's fraction is exact.
+  const auto whole = static_cast<Picoseconds>(exact);
+  return whole + (exact - static_cast<double>(whole) >= 0.5 ? 1 : 0);
 }
 
 void ProgramBuilder::reserve(std::size_t tasks, std::size_t dependencies) {

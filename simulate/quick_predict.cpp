@@ -52,6 +52,7 @@ QuickPrediction QuickPredictor::predict(const Scenario& s) {
   } else {
     read(build_step(parts), out);
   }
+  out.loader_bound = loading_time(s).value > out.step.value;
   out.step = with_waits(s, out.step);
   const auto stages = static_cast<double>(s.parallel.pipeline);
   const auto micro_steps = static_cast<double>(s.training.accumulation);

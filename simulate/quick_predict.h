@@ -24,6 +24,7 @@ struct QuickPrediction {
   double needed_bytes = 0;  // memory of the fullest card
   bool fits = true;
   bool host_bound = false;
+  bool loader_bound = false;  // the GPUs wait for data
 };
 
 // Asks one scenario after the other about one card; keeps what was priced. For one thread.

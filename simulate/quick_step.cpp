@@ -43,6 +43,25 @@ struct Message {
   Picoseconds end = never;
 };
 
+// Kernels one after the other that nothing disturbs, as one: issued from `host` on behind a kernel that
+// ends at `end`, the last of them ends at max(end + kernels, host + reach).
+struct Stretch {
+  Picoseconds issue = 0;
+  Picoseconds kernels = 0;
+  Picoseconds reach = -longest_step;  // of no kernel
+
+  void add(const Timed& op) {
+    issue += op.issue;
+    kernels += op.kernel;
+    reach = std::max(reach + op.kernel, issue + op.kernel);
+  }
+  static Stretch of(std::span<const Timed> list) {
+    Stretch out;
+    for (const Timed& op : list) out.add(op);
+    return out;
+  }
+};
+
 class Walk {
  public:
   Walk(const StepParts& parts, const TimedStep& timed, const Machine& machine)
@@ -51,13 +70,13 @@ class Walk {
         timed_(timed),
         machine_(machine),
         message_class_(parts.links.gradients.kind == Link::Kind::loopback ? copy_class
-                                                                          : collective_class) {}
+                                                                          : collective_class),
+        block_forward_(Stretch::of(timed.block.forward)) {}
 
   QuickStep run() {
     step();
     const Picoseconds first = end_;
     counted_ = {};
-    since_ = first;
     step();
     counted_.step = end_ - first;
     return counted_;
@@ -65,11 +84,25 @@ class Walk {
 
  private:
   void issue(const Timed& op) { host_ += op.issue; }
+  // No message travels, and none is on its way: most of forward, and of backward on a fast link.
+  [[nodiscard]] bool is_quiet() const {
+    return !message_.active && next_message_ == messages_.size();
+  }
   void compute(const Timed& op) {
     issue(op);
-    kernel(std::max({host_, compute_end_, awaited_}), op.kernel, class_of(op));
+    const Picoseconds start = std::max({host_, compute_end_, awaited_});
     awaited_ = 0;
+    if (is_quiet()) {
+      run_quietly(start, op.kernel);
+    } else {
+      kernel(start, op.kernel, class_of(op));
+    }
   }
+  void run_quietly(Picoseconds start, Picoseconds length) {
+    now_ = compute_end_ = std::max(now_, start) + length;
+    counted_.busy += length;
+  }
+  void compute_all(const Stretch& all);
   void kernel(Picoseconds start, Picoseconds length, std::uint8_t its_class);
   void settle();
   void pass_time(Picoseconds until);
@@ -95,6 +128,7 @@ class Walk {
   const TimedStep& timed_;
   const Machine& machine_;
   const std::uint8_t message_class_;
+  const Stretch block_forward_;
 
   Picoseconds host_ = 0;
   Picoseconds now_ = 0;          // up to which the streams have been followed
@@ -110,9 +144,8 @@ class Walk {
   std::vector<std::size_t> sent_;
   Picoseconds last_held_ = 0;  // end of the last copy of the buckets that wait for backward
   bool any_sent_ = false;
-  Picoseconds end_ = 0;    // of the last step
-  Picoseconds since_ = 0;  // up to which `counted_` has counted
-  QuickStep counted_;
+  Picoseconds end_ = 0;  // of the last step
+  QuickStep counted_;    // of the step that is walked
 };
 
 // Starts the message that is due now, and lets the rates follow what runs.
@@ -142,7 +175,7 @@ void Walk::settle() {
 }
 
 void Walk::count(Picoseconds until) {
-  const Picoseconds passed = until - std::max(now_, since_);
+  const Picoseconds passed = until - now_;
   if (passed <= 0) return;
   if (compute_.active) counted_.busy += passed;
   if (!message_.active && !exchanging_) return;
@@ -176,25 +209,30 @@ void Walk::idle_until(Picoseconds until) {
 
 void Walk::kernel(Picoseconds start, Picoseconds length, std::uint8_t its_class) {
   if (now_ < start) idle_until(start);
+  if (is_quiet()) {
+    run_quietly(now_, length);
+    return;
+  }
   if (length > 0) {
-    if (!message_.active && next_message_ == messages_.size()) {
-      // Nothing travels: most of forward.
-      compute_.active = true;
-      count(now_ + length);
-      now_ += length;
-      compute_.active = false;
-    } else {
-      compute_.start(length, its_class);
-      while (true) {
-        settle();
-        if (compute_.end == now_) break;
-        pass_time(compute_.end);
-        if (now_ == compute_.end) break;
-      }
-      compute_.active = false;
+    compute_.start(length, its_class);
+    while (true) {
+      settle();
+      if (compute_.end == now_) break;
+      pass_time(compute_.end);
+      if (now_ == compute_.end) break;
     }
+    compute_.active = false;
   }
   compute_end_ = now_;
+}
+
+// Precondition: is_quiet().
+void Walk::compute_all(const Stretch& all) {
+  const Picoseconds before = std::max({now_, compute_end_, awaited_});
+  awaited_ = 0;
+  now_ = compute_end_ = std::max(before + all.kernels, host_ + all.reach);
+  host_ += all.issue;
+  counted_.busy += all.kernels;
 }
 
 std::size_t Walk::travel(const Timed& message, Picoseconds after) {
@@ -244,7 +282,11 @@ void Walk::forward() {
   const auto nothing = [](std::size_t) {};
   operators(timed_.embedding.forward, timed_.embedding.forward_exchanges, nothing);
   for (std::int64_t i = 0; i < work_.blocks; ++i) {
-    operators(timed_.block.forward, timed_.block.forward_exchanges, nothing);
+    if (is_quiet() && timed_.block.forward_exchanges.empty()) {
+      compute_all(block_forward_);
+    } else {
+      operators(timed_.block.forward, timed_.block.forward_exchanges, nothing);
+    }
   }
   operators(timed_.head.forward, timed_.head.forward_exchanges, nothing);
 }

@@ -37,6 +37,15 @@ std::vector<std::int64_t> ready_elements(const StepWork& work) {
   return out;
 }
 
+// A kernel or a message before it is booked so many times a step.
+struct Priced {
+  Timed timed;
+  WorkKind kind = WorkKind::memory;
+  double seconds = 0;
+  double issue_us = 0;
+  double unmeasured_s = 0;
+};
+
 class Pricer {
  public:
   Pricer(const StepParts& parts, const Without& without)
@@ -65,12 +74,20 @@ class Pricer {
   Timed kernel(const Operator& op, const Cost& cost, Phase phase, double repeats);
   Timed kernel(
       const Operator& op, const Cost& cost, Phase phase, double repeats, double issue_us);
+  Priced priced(const Operator& op, const Cost& cost, Phase phase, double issue_us);
+  Timed book(const Priced& one, double repeats);
+  Timed book(const Priced& one, const Work& work, double repeats);
   Timed message(const Link& link,
                 double bytes,
                 std::string_view text,
                 Phase phase,
                 double repeats,
                 double issue_us);
+  Priced priced_message(const Link& link,
+                        double bytes,
+                        std::string_view text,
+                        Phase phase,
+                        double issue_us);
   Timed copy(double elements, Dtype type, std::string_view text, double repeats);
   TimedStage stage(const StageWork& stage, const StageCosts& costs, double copies);
   void exchanges(std::span<const Exchange> list,
@@ -113,19 +130,35 @@ Timed Pricer::kernel(const Operator& op, const Cost& c, Phase phase, double repe
 
 Timed Pricer::kernel(
     const Operator& op, const Cost& c, Phase phase, double repeats, double issue_us) {
+  return book(priced(op, c, phase, issue_us), op.work, repeats);
+}
+
+Priced Pricer::priced(const Operator& op, const Cost& c, Phase phase, double issue_us) {
   const WorkKind kind = phase == Phase::gradient_sync ? WorkKind::sync_copy : kind_of(op.work);
   const Seconds time = c.time + Seconds{kernel_count(op.work) * gpu_.launch.stream_gap_us * 1e-6};
-  out_.kernel_seconds[static_cast<std::size_t>(kind)] += repeats * time.value;
-  (c.clocked ? energy_.clocked_s : energy_.other_s) += repeats * time.value;
-  out_.host_seconds += repeats * issue_us * 1e-6;
-  if (!c.measured) out_.unmeasured_seconds += repeats * c.time.value;
-  book_energy(op.work, repeats);
-  return {to_picoseconds(time),
-          to_picoseconds(Seconds{issue_us * 1e-6}),
-          out_.label(op.label, phase, kind),
-          c.clocked,
-          0,
-          static_cast<float>(rounds_of(op.work, gpu_.multiprocessors))};
+  return {{to_picoseconds(time),
+           to_picoseconds(Seconds{issue_us * 1e-6}),
+           out_.label(op.label, phase, kind),
+           c.clocked,
+           0,
+           static_cast<float>(rounds_of(op.work, gpu_.multiprocessors))},
+          kind,
+          time.value,
+          issue_us,
+          c.measured ? 0 : c.time.value};
+}
+
+Timed Pricer::book(const Priced& one, double repeats) {
+  out_.kernel_seconds[static_cast<std::size_t>(one.kind)] += repeats * one.seconds;
+  out_.host_seconds += repeats * one.issue_us * 1e-6;
+  out_.unmeasured_seconds += repeats * one.unmeasured_s;
+  return one.timed;
+}
+
+Timed Pricer::book(const Priced& one, const Work& work, double repeats) {
+  (one.timed.clocked ? energy_.clocked_s : energy_.other_s) += repeats * one.seconds;
+  book_energy(work, repeats);
+  return book(one, repeats);
 }
 
 // Books a message `repeats` times a step.
@@ -135,16 +168,25 @@ Timed Pricer::message(const Link& link,
                       Phase phase,
                       double repeats,
                       double issue_us) {
+  return book(priced_message(link, bytes, text, phase, issue_us), repeats);
+}
+
+Priced Pricer::priced_message(const Link& link,
+                              double bytes,
+                              std::string_view text,
+                              Phase phase,
+                              double issue_us) {
   const LinkCost c = price_of(link, bytes);
   const Seconds time = without_.communication ? Seconds{0} : c.time;
-  out_.kernel_seconds[static_cast<std::size_t>(WorkKind::communication)] += repeats * time.value;
-  out_.host_seconds += repeats * issue_us * 1e-6;
-  if (!c.measured) out_.unmeasured_seconds += repeats * time.value;
-  return {to_picoseconds(time),
-          to_picoseconds(Seconds{issue_us * 1e-6}),
-          out_.label(text, phase, WorkKind::communication),
-          false,
-          bytes};
+  return {{to_picoseconds(time),
+           to_picoseconds(Seconds{issue_us * 1e-6}),
+           out_.label(text, phase, WorkKind::communication),
+           false,
+           bytes},
+          WorkKind::communication,
+          time.value,
+          issue_us,
+          c.measured ? 0 : time.value};
 }
 
 // A copy between a buffer that travels and the tensors themselves; its issue is part of the message's.
@@ -277,6 +319,7 @@ void Pricer::price_buckets() {
   const double width = gradient_bytes(scenario_.training);
   const std::vector<std::int64_t> tensors = ready_elements(work_);
   std::vector<double> sizes;
+  sizes.reserve(tensors.size());
   for (const std::int64_t elements : tensors) {
     sizes.push_back(static_cast<double>(elements) * width);
   }
@@ -287,18 +330,22 @@ void Pricer::price_buckets() {
                            : links_.of(Axis::shard, gradient_collective(scenario_.training.precision));
   const Link& between = links_.of(Axis::replicate, CollectiveKind::all_reduce);
   const auto shards = static_cast<double>(axis_size(scenario_, Axis::shard));
+  // Layers repeat, and with them most buckets the one before.
+  Priced reduced, replicated;
+  double known_bytes = -1;
+  out_.bucket.reserve(out_.buckets.size());
   for (const Bucket& bucket : out_.buckets) {
-    out_.bucket.push_back(message(
-        link, bucket.bytes, "bucket", Phase::gradient_sync, syncs_, gpu_.host.collective_us));
+    const bool is_new = bucket.bytes != known_bytes;
+    known_bytes = bucket.bytes;
+    const auto bucket_message = [&](const Link& over, double bytes) {
+      return priced_message(over, bytes, "bucket", Phase::gradient_sync, gpu_.host.collective_us);
+    };
+    if (is_new) reduced = bucket_message(link, bucket.bytes);
+    out_.bucket.push_back(book(reduced, syncs_));
     out_.message_bytes += syncs_ * bucket.bytes;
     if (between.kind == Link::Kind::none) continue;
-    out_.bucket.back().kernel += message(between,
-                                         bucket.bytes / shards,
-                                         "bucket",
-                                         Phase::gradient_sync,
-                                         syncs_,
-                                         gpu_.host.collective_us)
-                                     .kernel;
+    if (is_new) replicated = bucket_message(between, bucket.bytes / shards);
+    out_.bucket.back().kernel += book(replicated, syncs_).kernel;
   }
   if (ddp() && link.kind == Link::Kind::collective) price_copies_back(tensors);
 }
@@ -307,17 +354,27 @@ void Pricer::price_buckets() {
 // of the buckets (gradient_as_bucket_view, off by default). A communication hook such as the loop-back's
 // hands its own result over instead: runs with one show no such copies.
 void Pricer::price_copies_back(std::span<const std::int64_t> elements) {
+  struct Known {
+    std::int64_t elements;
+    Work work;
+    Priced priced;
+  };
+  std::vector<Known> known;  // a model has few sizes of tensors
+  const auto copy_of = [&](std::int64_t size) -> const Known& {
+    const auto found = std::ranges::find(known, size, &Known::elements);
+    if (found != known.end()) return *found;
+    const Operator op{bucket_copy_pass({0, size, ""}, scenario_.training.precision),
+                      "copy back from bucket"};
+    known.push_back({size, op.work,
+                     priced(op, price_of(op.work), Phase::gradient_sync, gpu_.host.accumulate_us)});
+    return known.back();
+  };
+  out_.copy_back.reserve(out_.buckets.size());
   for (const Bucket& bucket : out_.buckets) {
     Timed all;
     for (std::uint32_t i = 0; i < bucket.tensors; ++i) {
-      const GradientReady gradient{0, elements[bucket.first_tensor + i], ""};
-      const Operator op{bucket_copy_pass(gradient, scenario_.training.precision),
-                        "copy back from bucket"};
-      const Timed one = kernel(op,
-                               price_of(op.work),
-                               Phase::gradient_sync,
-                               syncs_,
-                               gpu_.host.accumulate_us);
+      const Known& copy = copy_of(elements[bucket.first_tensor + i]);
+      const Timed one = book(copy.priced, copy.work, syncs_);
       all = {all.kernel + one.kernel, all.issue + one.issue, one.label, false};
     }
     out_.copy_back.push_back(all);
