@@ -56,7 +56,7 @@ struct Lane {
 
 // Interference classes index the slow-down matrix of a Machine. Class 0 neither slows nor is
 // slowed.
-inline constexpr std::size_t interference_classes = 8;
+inline constexpr std::size_t interference_classes = 9;
 
 // What a caller says about a new task.
 struct TaskSpec {

@@ -38,6 +38,7 @@ class Builder {
   TaskId issue(const Timed& op) { return tasks_.add({out_.host, op.issue, op.label, 0}); }
   TaskId compute(const Timed& op);
   TaskId travel(const Timed& message, TaskId after);
+  TaskId beside(const Timed& kernels, TaskId after);
   void wait_for(TaskId task) { awaited_ = task; }
   void operators(std::span<const Timed> list, std::span<const TimedExchange> exchanges);
   template <typename Then>
@@ -95,6 +96,12 @@ TaskId Builder::travel(const Timed& message, TaskId after) {
                      message.label,
                      loopback_ ? copy_class : collective_class},
                     {issued, after});
+}
+
+// Kernels that a message waits for, or that wait for it, beside what computes; without any, `after`.
+TaskId Builder::beside(const Timed& kernels, TaskId after) {
+  if (kernels.kernel == 0) return after;
+  return tasks_.add({out_.communication, kernels.kernel, kernels.label, beside_class}, {after});
 }
 
 // A lane is in order: what waits for the last of several messages waits for all.
@@ -203,7 +210,8 @@ std::int64_t Builder::blocks_of(std::int64_t unit) const {
 }
 
 void Builder::gather(const TimedUnit& u) {
-  units_.gathered(travel(u.gather, units_.gather_after(tasks_.last_in_lane(out_.compute))));
+  const TaskId begin = units_.gather_after(tasks_.last_in_lane(out_.compute));
+  units_.gathered(travel(u.gather, beside(u.before_gather, begin)));
 }
 
 // The unit begins to compute: its parameters are there.
@@ -215,7 +223,7 @@ void Builder::enter(const TimedUnit& u) {
 void Builder::scatter(const TimedUnit& u) {
   if (units_.last_scatter) wait_for(*units_.last_scatter);
   const TaskId copied = compute(u.copy_in);
-  TaskId done = travel(u.scatter, copied);
+  TaskId done = beside(u.after_scatter, travel(u.scatter, copied));
   if (u.replicate.kernel > 0 || u.replicate.issue > 0) done = travel(u.replicate, done);
   units_.last_scatter = done;
 }
@@ -334,6 +342,11 @@ Machine step_machine(const GpuProfile& gpu, const Without& without) {
     machine.slow_down[c.id][copy_class] = gpu.overlap.compute_under_copy;
     machine.slow_down[copy_class][c.id] = gpu.overlap.copy_under_compute;
   }
+  constexpr double shared = 0.5;
+  for (const RoundsClass& c : rounds_classes) {
+    machine.slow_down[c.id][beside_class] = machine.slow_down[beside_class][c.id] = shared;
+  }
+  machine.slow_down[memory_class][beside_class] = machine.slow_down[beside_class][memory_class] = shared;
   machine.slow_down[memory_class][collective_class] = gpu.overlap.memory_under_collective;
   machine.slow_down[collective_class][memory_class] = gpu.overlap.collective_under_memory;
   machine.slow_down[memory_class][copy_class] = gpu.overlap.compute_under_copy;

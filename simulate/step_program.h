@@ -34,6 +34,8 @@ inline constexpr std::uint8_t compute_class = 1;  // bound by instructions, in a
 inline constexpr std::uint8_t collective_class = 2;
 inline constexpr std::uint8_t copy_class = 3;
 inline constexpr std::uint8_t memory_class = 4;  // compute bound by memory
+// Kernels on another stream than what computes. Either would fill the GPU by itself: they share it.
+inline constexpr std::uint8_t beside_class = 8;
 // Bound by instructions, in other numbers of rounds; each class stands for those up to `most`.
 struct RoundsClass {
   std::uint8_t id;

@@ -399,31 +399,32 @@ TimedUnit Pricer::unit(double elements, double gathers, double copies) {
                        Phase::gradient_sync,
                        gathers * copies,
                        gpu_.host.gather_unit_us);
-  out.copy_out = copy(elements, compute, "parameters from gathered", gathers * copies);
-  out.copy_in = copy(elements, compute, "gradients to scatter", scatters);
   out.scatter = message(scatter,
                         reduced,
                         "scatter gradients",
                         Phase::gradient_sync,
                         scatters,
                         gpu_.host.scatter_unit_us);
-  // Shards that are held wider than they travel are cast on the way, beside what computes.
+  // As torch's FSDP2 has it (_fsdp_collectives.py). Shards that are held wider than they travel are cast and
+  // put side by side before; gradients that travel wider than they are computed are cast into the buffer, and
+  // others that are held wider after. One rank alone copies in place of the messages, and gathers nothing.
   const Dtype held = parameter_dtype(training.precision);
-  const auto cast_shards = [&](PassKind kind, Timed& on_the_way, double times) {
-    if (held == compute || elements < shards) return;
-    const Operator op{Pass{kind, 1, static_cast<std::int64_t>(elements / shards), compute}, "cast shards"};
-    on_the_way.kernel +=
-        kernel(op, price_of(op.work), Phase::gradient_sync, times, 0).kernel;
+  const bool reduced_wide = gradient_bytes(training) > width;
+  const double own = elements / shards;
+  const auto cast = [&](PassKind kind, double count, double times) -> Picoseconds {
+    if (held == compute || count < 1) return 0;
+    const Operator op{Pass{kind, 1, static_cast<std::int64_t>(count), compute}, "cast shards"};
+    return kernel(op, price_of(op.work), Phase::gradient_sync, times, 0).kernel;
   };
-  if (shards <= 1) {
-    out.gather.kernel += copy(elements, compute, "gather parameters", gathers * copies).kernel;
-    out.scatter.kernel += copy(elements, compute, "scatter gradients", scatters).kernel;
-  } else {
-    // A unit's shards are put side by side before they travel (torch's fsdp::all_gather_copy_in).
-    out.gather.kernel += copy(elements / shards, compute, "gather parameters", gathers * copies).kernel;
-  }
-  cast_shards(PassKind::cast_down, out.gather, gathers * copies);
-  cast_shards(PassKind::cast_up, out.scatter, scatters);
+  out.before_gather = copy(own, compute, "shards to gather", gathers * copies);
+  out.before_gather.kernel += cast(PassKind::cast_down, own, gathers * copies);
+  if (shards > 1) out.copy_out = copy(elements, compute, "parameters from gathered", gathers * copies);
+  out.copy_in = reduced_wide && held != compute ? Timed{cast(PassKind::cast_up, elements, scatters)}
+                                                : copy(elements, compute, "gradients to scatter", scatters);
+  if (reduced_wide) out.copy_in.label = out_.label("gradients to scatter", Phase::gradient_sync, WorkKind::sync_copy);
+  if (shards <= 1) out.after_scatter = copy(own, compute, "gradients scattered", scatters);
+  if (!reduced_wide) out.after_scatter.kernel += cast(PassKind::cast_up, own, scatters);
+  out.after_scatter.label = out_.label("gradients scattered", Phase::gradient_sync, WorkKind::sync_copy);
   if (between.kind != Link::Kind::none) {
     out.replicate = message(between,
                             reduced / shards,

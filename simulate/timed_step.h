@@ -48,10 +48,12 @@ struct TimedStage {
 
 // A stretch of parameters that is gathered before it runs and whose gradients are scattered after.
 struct TimedUnit {
-  Timed gather;     // on the link
-  Timed copy_out;   // from the gathered buffer into the parameters
-  Timed copy_in;    // gradients into the buffer that is scattered
-  Timed scatter;    // on the link
+  Timed before_gather;  // kernels beside what computes: the rank's own shards cast and put side by side
+  Timed gather;         // on the link
+  Timed copy_out;       // from the gathered buffer into the parameters
+  Timed copy_in;        // gradients into the buffer that is scattered
+  Timed scatter;        // on the link
+  Timed after_scatter;  // as before_gather: the rank's own gradients cast
   Timed replicate;  // all-reduce of a shard's gradients between replicas; no time without
 };
 

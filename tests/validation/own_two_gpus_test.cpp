@@ -44,16 +44,33 @@ TEST_CASE("runs of one card that were predicted before they ran are within 2 %")
   CHECK(e.worst_ape <= 0.05);
 }
 
-// The bar that was set is 5 %. What is missing: compute slows more under real buckets than under the
-// single products and copies that were timed beside a collective.
-TEST_CASE("DDP on two cards is within 6 % where the GPU sets the pace") {
+TEST_CASE("DDP on two cards is within 4 % where the GPU sets the pace") {
   const ErrorSummary e = errors_of(two_cards_ddp);
-  CHECK(e.mape <= 0.06);
+  CHECK(e.mape <= 0.04);
   CHECK(e.worst_ape <= 0.1);
 }
 
-TEST_CASE("FSDP2 on two cards is within 11 % where the GPU sets the pace") {
-  CHECK(errors_of(two_cards_fsdp).mape <= 0.11);
+TEST_CASE("FSDP2 on two cards is within 5 % where the GPU sets the pace") {
+  CHECK(errors_of(two_cards_fsdp).mape <= 0.05);
+}
+
+// Llama as most people have it: measured on another day, after two_gpus_apart_predicted.csv was committed.
+TEST_CASE("Llama with its projections apart, on one and two cards, is within 5 % of runs that nobody had seen") {
+  const std::vector<ValidationPoint> apart = predicted_points("own_two_gpus_apart_runs.csv");
+  REQUIRE(apart.size() == 22);
+  const auto of = [&](std::string_view table) {
+    return errors_where(apart, [&](const ValidationPoint& p) { return p.groups.at("table") == table; });
+  };
+  CHECK(of("eager").mape <= 0.04);
+  CHECK(of("ddp").mape <= 0.05);
+  CHECK(of("fsdp").mape <= 0.06);
+  CHECK(errors_where(apart, [](const ValidationPoint&) { return true; }).mape <= 0.05);
+  const std::string before =
+      read_file(STEPSIGHT_SOURCE_DIR "/tests/validation/two_gpus_apart_predicted.csv", 1 << 20, "predictions");
+  for (const ValidationPoint& run : apart) {
+    INFO(run.id);
+    CHECK(before.find("\n" + run.id + ",") != std::string::npos);
+  }
 }
 
 TEST_CASE("every run that was measured had been predicted before") {
