@@ -18,15 +18,19 @@ class ExpertLayer {
         s_(shape),
         tokens_(b.stream_tokens()),
         visits_(tokens_ * shape.experts_per_token),
-        rows_(expert_rows(shape, tokens_)) {}
+        ranks_(b.parallel().expert),
+        held_(shape.experts / ranks_),
+        rows_(expert_rows(shape, tokens_ * ranks_, ranks_ > 1 ? b.parallel().expert_imbalance : 1)) {}
 
   void write() {
     route();
     dispatch();
+    arrive();
     grouped("expert gate", s_.hidden, s_.expert_ffn);
     grouped("expert up", s_.hidden, s_.expert_ffn);
-    b_.swiglu(s_.expert_ffn, rows_ * s_.experts);
+    b_.swiglu(s_.expert_ffn, rows_ * held_);
     grouped("expert down", s_.expert_ffn, s_.hidden);
+    leave();
     combine();
     if (s_.shared_experts > 0) shared();
   }
@@ -66,6 +70,34 @@ class ExpertLayer {
     b_.save(real(visits_ * s_.hidden) * info(b_.compute()).bytes);
   }
 
+  // With expert parallelism the copies travel to the ranks that hold their experts, come from each rank in
+  // that rank's order, and are sorted by expert (Megatron-LM, MoEAlltoAllTokenDispatcher); results go
+  // back the same way, and so do gradients in backward. The rank with the fullest experts receives most,
+  // and all wait for it.
+  [[nodiscard]] double message() const {
+    return b_.parallel().expert_imbalance * expert_exchange_bytes(s_, tokens_, b_.compute());
+  }
+  [[nodiscard]] Pass per_row() const {
+    return {PassKind::embedding, rows_ * held_, s_.hidden, b_.compute()};
+  }
+  void travel(std::string_view forward, std::string_view backward, bool sort_first) {
+    constexpr auto kind = CollectiveKind::all_to_all;
+    const bool sort = held_ > 1;
+    b_.begin();
+    if (sort && sort_first) b_.forward("sort by rank", per_row());
+    b_.forward_exchange(forward, Axis::expert, kind, message());
+    if (sort && !sort_first) b_.forward("sort by expert", per_row());
+    if (sort && !sort_first) b_.backward("sort by expert", per_row());
+    b_.backward_exchange(backward, Axis::expert, kind, message());
+    if (sort && sort_first) b_.backward("sort by rank", per_row());
+  }
+  void arrive() {
+    if (ranks_ > 1) travel("dispatch", "gradients of dispatched", false);
+  }
+  void leave() {
+    if (ranks_ > 1) travel("combine", "gradients of combined", true);
+  }
+
   void sum_visits(bool backward) {
     const std::int64_t sums = s_.experts_per_token - 1;
     if (sums == 0) return;
@@ -77,9 +109,9 @@ class ExpertLayer {
     }
   }
 
-  // One product for all experts, each with its own matrix.
+  // One product for all experts of the rank, each with its own matrix.
   void grouped(std::string_view label, std::int64_t in, std::int64_t out) {
-    const std::int64_t n = s_.experts;
+    const std::int64_t n = held_;
     const Dtype type = b_.compute();
     b_.begin();
     if (mixed()) b_.forward(label, Pass{PassKind::cast_down, n * out, in, type});
@@ -87,7 +119,7 @@ class ExpertLayer {
     b_.backward(label, Gemm{rows_, in, out, n, type, Layout::NN});
     b_.backward(label, Gemm{out, in, rows_, n, type, Layout::NT});
     if (mixed()) b_.backward(label, Pass{PassKind::cast_up, n * out, in, type});
-    b_.ready("expert.weight", n * in * out);
+    b_.expert_ready("expert.weight", n * in * out);
     b_.save(real(rows_ * n * in + (mixed() ? n * in * out : 0)) * info(type).bytes);
   }
 
@@ -119,6 +151,8 @@ class ExpertLayer {
   const ModelShape& s_;
   std::int64_t tokens_;
   std::int64_t visits_;  // tokens times the experts that each visits
+  std::int64_t ranks_;   // that share out the experts
+  std::int64_t held_;    // experts of this rank
   std::int64_t rows_;    // of each expert
 };
 
@@ -128,13 +162,19 @@ void require(std::vector<std::string>& found, bool good, const std::string& sent
 
 }  // namespace
 
-std::int64_t expert_rows(const ModelShape& shape, std::int64_t tokens) {
+std::int64_t expert_rows(const ModelShape& shape, std::int64_t tokens, double imbalance) {
   const double even = real(tokens * shape.experts_per_token) / real(shape.experts);
-  return std::max<std::int64_t>(1, std::llround(std::ceil(even * shape.capacity_factor - 1e-9)));
+  const double rows = even * shape.capacity_factor * imbalance;
+  return std::max<std::int64_t>(1, std::llround(std::ceil(rows - 1e-9)));
 }
 
 double expert_exchange_bytes(const ModelShape& shape, std::int64_t tokens, Dtype dtype) {
-  return real(tokens * shape.experts_per_token) * real(shape.hidden) * info(dtype).bytes;
+  return real(tokens * shape.experts_per_token) * shape.capacity_factor * real(shape.hidden) *
+         info(dtype).bytes;
+}
+
+double expert_parameters(const ModelShape& s) {
+  return real(s.layers - s.dense_layers) * 3 * real(s.experts) * real(s.hidden) * real(s.expert_ffn);
 }
 
 void expert_feed_forward(StageBuilder& b, const ModelShape& shape) {

@@ -156,6 +156,7 @@ struct Parallel {
   std::int64_t context = 1;
   ContextMode context_mode = ContextMode::ring;
   std::int64_t expert = 1;
+  double expert_imbalance = 1;  // tokens of the expert rank that gets most, over the mean rank's
   std::int64_t pipeline = 1;
   std::int64_t chunks = 1;  // of the model on each pipeline stage
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;

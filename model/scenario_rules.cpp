@@ -153,6 +153,36 @@ void check_sequence_splits(Violations& found, const Scenario& s) {
   }
 }
 
+// Experts are shared out inside data parallelism, whole and as many to each rank.
+void check_expert_split(Violations& found, const Scenario& s) {
+  const Parallel& p = s.parallel;
+  const auto broken = [&](std::string what, std::vector<std::string_view> involves) {
+    found.push_back({"parallel", "expert", std::move(what), std::move(involves)});
+  };
+  const std::string experts = std::to_string(s.model.experts);
+  if (s.model.experts == 0) {
+    broken("expert must be 1 for a model without experts (mixtures have `experts` in [model])",
+           {"model"});
+    return;
+  }
+  if (s.model.experts % p.expert != 0) {
+    broken("expert must divide the model's experts: " + experts + " cannot be shared out to " +
+               std::to_string(p.expert) + " ranks",
+           {"model", "experts"});
+  }
+  const std::int64_t data = axis_size(s, Axis::data);
+  if (data % p.expert != 0) {
+    broken("expert must divide the " + std::to_string(data) + " data-parallel ranks, got " +
+               std::to_string(p.expert),
+           {"gpus", "tensor", "context", "pipeline"});
+  }
+  if (p.shard_group > 0 && p.shard_group % p.expert != 0 && p.expert % p.shard_group != 0) {
+    broken("of expert and shard_group one must divide the other, got " + std::to_string(p.expert) +
+               " and " + std::to_string(p.shard_group),
+           {"shard_group"});
+  }
+}
+
 void check_pipeline_split(Violations& found, const Scenario& s) {
   const Parallel& p = s.parallel;
   const auto broken = [&](const char* key, std::string what, std::vector<std::string_view> involves) {
@@ -162,6 +192,14 @@ void check_pipeline_split(Violations& found, const Scenario& s) {
     broken("pipeline",
            "pipeline x chunks must be at most the model's " + std::to_string(s.model.layers) +
                " layers, got " + std::to_string(p.pipeline * p.chunks),
+           {"model", "chunks"});
+  }
+  const std::int64_t first = (s.model.layers + p.pipeline * p.chunks - 1) / (p.pipeline * p.chunks);
+  if (s.model.dense_layers > first) {
+    broken("pipeline",
+           "the model's " + std::to_string(s.model.dense_layers) +
+               " layers without experts must fit on the first of pipeline x chunks stretches, which has " +
+               std::to_string(first) + " layers",
            {"model", "chunks"});
   }
   const bool interleaved = p.schedule == PipelineSchedule::interleaved;
@@ -186,7 +224,6 @@ void check_splits(Violations& found, const Scenario& s) {
   const auto not_yet = [&](bool asked, const char* key, const char* what) {
     if (asked) found.push_back({"parallel", key, std::string(what) + " is not simulated yet", {}});
   };
-  not_yet(p.expert > 1, "expert", "expert parallelism");
   not_yet(p.pipeline > 1 && shards_gradients(p.strategy), "strategy",
           "a pipeline whose gradients or parameters are sharded");
   if (p.pipeline > 1) check_pipeline_split(found, s);
@@ -211,6 +248,7 @@ void check_splits(Violations& found, const Scenario& s) {
                      {"tensor", "context", "pipeline"}});
     return;
   }
+  if (p.expert > 1) check_expert_split(found, s);
   const std::int64_t data = axis_size(s, Axis::data);
   if (p.shard_group > 0 && data % p.shard_group != 0) {
     found.push_back({"parallel",

@@ -44,6 +44,11 @@ void StageBuilder::ready(std::string_view role, std::int64_t elements, bool part
       {static_cast<std::uint32_t>(p.backward.size() - 1), elements, role, partial && sequence()});
 }
 
+void StageBuilder::expert_ready(std::string_view role, std::int64_t elements) {
+  ready(role, elements);
+  pieces_.back().ready.back().experts = parallel_.expert > 1;
+}
+
 void StageBuilder::forward_exchange(std::string_view label,
                                     Axis axis,
                                     CollectiveKind kind,

@@ -29,6 +29,7 @@ class StageBuilder {
   // Tokens outside the split matrices: norms, residuals, dropout.
   [[nodiscard]] std::int64_t stream_tokens() const { return stream_tokens_; }
   [[nodiscard]] const Training& training() const { return training_; }
+  [[nodiscard]] const Parallel& parallel() const { return parallel_; }
   [[nodiscard]] bool fused() const { return training_.compile; }
   // Passes that both a compiler and the stacks' own kernels fuse.
   [[nodiscard]] bool fused_kernels() const { return training_.compile || training_.fused_kernels; }
@@ -87,6 +88,20 @@ class StageBuilder {
     pieces_.back().backward.push_back({work, label});
   }
   void ready(std::string_view role, std::int64_t elements, bool partial = false);
+  // A gradient of the experts that this rank holds.
+  void expert_ready(std::string_view role, std::int64_t elements);
+  // A message before what is launched next, forward or in the piece's backward. The next `beside`
+  // operators do not wait for it.
+  void forward_exchange(std::string_view label,
+                        Axis axis,
+                        CollectiveKind kind,
+                        double bytes,
+                        std::uint32_t beside = 0);
+  void backward_exchange(std::string_view label,
+                         Axis axis,
+                         CollectiveKind kind,
+                         double bytes,
+                         std::uint32_t beside = 0);
 
   // Bytes kept for backward beyond what the pieces count themselves.
   void save(double bytes) { stage_.saved_bytes += bytes; }
@@ -99,16 +114,6 @@ class StageBuilder {
     std::vector<Exchange> exchanges;   // `before`, too
   };
 
-  void forward_exchange(std::string_view label,
-                        Axis axis,
-                        CollectiveKind kind,
-                        double bytes,
-                        std::uint32_t beside = 0);
-  void backward_exchange(std::string_view label,
-                         Axis axis,
-                         CollectiveKind kind,
-                         double bytes,
-                         std::uint32_t beside = 0);
   Piece& piece() { return pieces_.emplace_back(); }
   [[nodiscard]] Pass pass(PassKind kind, std::int64_t cols, Dtype type) const {
     return {kind, tokens_, cols, type};

@@ -16,6 +16,10 @@ namespace {
 
 using Cut = StageBuilder::Cut;
 
+double real(std::int64_t value) {
+  return static_cast<double>(value);
+}
+
 void query_key_value(StageBuilder& b, const ModelShape& s, Dtype input, bool residual) {
   const std::int64_t q = s.heads * s.head_dim;
   const std::int64_t kv = s.kv_heads * s.head_dim;
@@ -256,6 +260,7 @@ ModelStages stages_of(const ModelShape& shape,
 struct Held {
   Precision precision;      // what parameters and optimizer states are held in
   std::int64_t shards = 1;  // ranks that share the optimizer's states, each its share
+  std::int64_t expert_shards = 1;  // likewise of experts that ranks share out
 };
 
 StepWork build(const ModelShape& whole,
@@ -281,7 +286,7 @@ StepWork build(const ModelShape& whole,
                                                         : stream_bytes(shape, training, parallel);
     work.block = recomputed(std::move(work.block), input, training.recompute_early_stop);
   }
-  const double blocks = static_cast<double>(work.blocks);
+  const double blocks = real(work.blocks);
   work.parameters = static_cast<std::int64_t>(gradient_elements(work.embedding) +
                                               blocks * gradient_elements(work.block) +
                                               gradient_elements(work.head));
@@ -289,8 +294,11 @@ StepWork build(const ModelShape& whole,
                  work.blocks * static_cast<std::int64_t>(work.block.ready.size());
   work.tokens = static_cast<double>(training.batch) * static_cast<double>(training.seq);
   work.model_flops = useful_flops(work);
+  const double of_experts = expert_elements(work);
+  const double updated = (static_cast<double>(work.parameters) - of_experts) / real(held.shards) +
+                         of_experts / real(held.expert_shards);
   const std::int64_t columns =
-      std::max<std::int64_t>(1, work.parameters / work.tensors / held.shards);
+      std::max<std::int64_t>(1, static_cast<std::int64_t>(updated) / work.tensors);
   work.optimizer = optimizer_work(training, held.precision, work.tensors, columns);
   work.optimizer_waits = !training.fused_optimizer;
   if (!training.fused_optimizer) work.optimizer_launches = unfused_launches;
@@ -298,6 +306,17 @@ StepWork build(const ModelShape& whole,
 }
 
 }  // namespace
+
+double expert_elements(const StageWork& stage) {
+  double sum = 0;
+  for (const GradientReady& r : stage.ready) sum += r.experts ? static_cast<double>(r.elements) : 0;
+  return sum;
+}
+
+double expert_elements(const StepWork& work) {
+  return expert_elements(work.embedding) + real(work.blocks) * expert_elements(work.block) +
+         expert_elements(work.head);
+}
 
 double gradient_elements(const StageWork& stage) {
   double sum = 0;
@@ -339,9 +358,11 @@ StepWork step_work(const Scenario& scenario) {
   StepWork work = build(scenario.model,
                         training,
                         parallel,
-                        {scenario.training.precision, axis_size(scenario, Axis::shard)});
+                        {scenario.training.precision,
+                         axis_size(scenario, Axis::shard),
+                         axis_size(scenario, Axis::expert_shard)});
   const std::int64_t ranks = parallel.tensor * parallel.context;
-  if (ranks > 1) {
+  if (ranks > 1 || parallel.expert > 1) {
     work.model_flops =
         step_work(scenario.model, training).model_flops / static_cast<double>(ranks);
   }

@@ -22,6 +22,8 @@ struct GradientReady {
   // Each tensor-parallel rank has summed over its own tokens only: the ranks' sums are added up once a
   // step (sequence parallelism).
   bool partial = false;
+  // Of experts that are shared out: reduced among the ranks that hold the same ones (of_experts()).
+  bool experts = false;
 };
 
 // A collective within the model's own work (tensor, context or expert parallel): it begins when the
@@ -49,6 +51,10 @@ struct StageWork {
 
 // Of all parameters whose gradients become complete in the stage.
 double gradient_elements(const StageWork& stage);
+// Those of them that belong to experts which ranks share out.
+double expert_elements(const StageWork& stage);
+struct StepWork;
+double expert_elements(const StepWork& work);
 
 struct StepWork {
   StageWork embedding;

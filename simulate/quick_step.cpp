@@ -256,10 +256,10 @@ void Walk::send_bucket(Picoseconds copied) {
 
 void Walk::gradient_ready(const TimedStage& stage, std::size_t i, bool sync, bool accumulate) {
   if (accumulate && !stage.accumulate.empty()) compute(stage.accumulate[i]);
-  if (sync && !timed_.buckets.empty()) {
+  if (sync && timed_.reduces(next_tensor_)) {
     compute(stage.copy[i]);
     const Bucket& bucket = timed_.buckets[next_bucket_ + waiting_];
-    if (next_tensor_ + 1 == bucket.first_tensor + bucket.tensors) {
+    if (next_tensor_ == bucket.last_tensor) {
       if (scenario_.parallel.overlap) {
         send_bucket(compute_end_);
       } else {

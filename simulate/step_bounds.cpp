@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/moe.h"
 #include "model/parallel_layout.h"
 #include "simulate/memory.h"
 
@@ -94,8 +95,11 @@ Seconds least_step(double model_flops, const Scenario& s, const GpuProfile& gpu)
 }
 
 double least_memory(const Scenario& s, std::int64_t parameters) {
+  const double elsewhere = s.parallel.expert > 1 ? expert_parameters(s.model) *
+                                                       (1 - 1 / static_cast<double>(s.parallel.expert))
+                                                 : 0;
   const double share =
-      static_cast<double>(parameters) /
+      (static_cast<double>(parameters) - elsewhere) /
       static_cast<double>(s.parallel.tensor * s.parallel.pipeline);
   const auto shards = static_cast<double>(axis_size(s, Axis::shard));
   const StateWidths w = state_widths(s);

@@ -155,10 +155,10 @@ void Builder::send_bucket(TaskId last_copy) {
 // The gradient of the next tensor in ready order, the stage's i-th, is complete.
 void Builder::gradient_ready(const TimedStage& stage, std::size_t i, bool sync, bool accumulate) {
   if (accumulate && !stage.accumulate.empty()) compute(stage.accumulate[i]);
-  if (sync && !timed_.buckets.empty()) {
+  if (sync && timed_.reduces(next_tensor_)) {
     const TaskId copied = compute(stage.copy[i]);
     const Bucket& bucket = timed_.buckets[next_bucket_ + waiting_.size()];
-    if (next_tensor_ + 1 == bucket.first_tensor + bucket.tensors) {
+    if (next_tensor_ == bucket.last_tensor) {
       if (parallel_.overlap) {
         send_bucket(copied);
       } else {

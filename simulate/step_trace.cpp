@@ -82,6 +82,7 @@ class Tracer {
   void add_phase(std::uint32_t task);
   void end_phase();
   void add_waits(std::uint32_t task);
+  [[nodiscard]] std::vector<std::size_t> buckets_of_copies() const;
   void add_gradients();
   void add_counters();
 
@@ -168,30 +169,44 @@ void Tracer::add_waits(std::uint32_t task) {
   }
 }
 
+// Of each gradient that is copied, in the order of one backward's copies.
+std::vector<std::size_t> Tracer::buckets_of_copies() const {
+  std::vector<std::size_t> out;
+  for (std::uint32_t tensor = 0; tensor < timed_.groups.size(); ++tensor) {
+    const GradientGroup group = timed_.groups[tensor];
+    if (group == GradientGroup::none) continue;
+    const auto own = std::ranges::find_if(timed_.buckets, [&](const Bucket& b) {
+      return b.group == group && b.last_tensor >= tensor;
+    });
+    out.push_back(static_cast<std::size_t>(own - timed_.buckets.begin()));
+  }
+  return out;
+}
+
 // From the kernel that completes a gradient to its copy, and from all copies of a bucket to its message.
 void Tracer::add_gradients() {
   const std::size_t buckets = timed_.buckets.size();
   if (buckets == 0 || copies_.empty()) return;
-  const std::size_t tensors = timed_.buckets.back().first_tensor + timed_.buckets.back().tensors;
+  const std::vector<std::size_t> bucket_of = buckets_of_copies();
+  const std::size_t tensors = bucket_of.size();
   std::uint32_t completes = 0;
   std::size_t copy = 0;
-  std::size_t bucket = 0;  // within its backward
   for (std::uint32_t t = first_; t <= last_ && copy < copies_.size(); ++t) {
     if (!on(t, step_.compute)) continue;
     if (t != copies_[copy]) {
       if (label(t).kind != WorkKind::sync_copy && label(t).text != "accumulate") completes = t;
       continue;
     }
-    if (copy % tensors == 0) bucket = 0;
-    const Bucket& b = timed_.buckets[bucket];
-    const bool last = copy % tensors + 1 == b.first_tensor + b.tensors;
+    const std::size_t bucket = bucket_of[copy % tensors];
+    const auto later = std::ranges::find(bucket_of.begin() + static_cast<std::ptrdiff_t>(copy % tensors) + 1,
+                                         bucket_of.end(), bucket);
+    const bool last = later == bucket_of.end();
     if (completes != 0) builder_.arrow(slice_of(completes), slice_of(t), FlowKind::gradient);
     const std::size_t message = copy / tensors * buckets + bucket;
     // Its last copy releases the message, which add_waits() has drawn, except where all wait together.
     if (message < bucket_messages_.size() && (!last || !scenario_.parallel.overlap)) {
       builder_.arrow(slice_of(t), slice_of(bucket_messages_[message]), FlowKind::message);
     }
-    if (last) ++bucket;
     ++copy;
   }
 }

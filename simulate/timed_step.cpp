@@ -24,16 +24,26 @@ WorkKind kind_of(const Work& work) {
   return WorkKind::memory;
 }
 
-// Elements of every gradient tensor in the order in which backward completes them.
-std::vector<std::int64_t> ready_elements(const StepWork& work) {
-  std::vector<std::int64_t> out;
+// Every gradient tensor in the order in which backward completes them.
+std::vector<GradientReady> ready_gradients(const StepWork& work) {
+  std::vector<GradientReady> out;
   out.reserve(static_cast<std::size_t>(work.tensors));
   const auto append = [&](const StageWork& stage) {
-    for (const GradientReady& r : stage.ready) out.push_back(r.elements);
+    out.insert(out.end(), stage.ready.begin(), stage.ready.end());
   };
   append(work.head);
   for (std::int64_t i = 0; i < work.blocks; ++i) append(work.block);
   append(work.embedding);
+  return out;
+}
+
+// Two that run one after the other, as one.
+Timed together(const Timed& first, const Timed& then) {
+  Timed out = first.kernel + first.issue > 0 ? first : then;
+  out.kernel = first.kernel + then.kernel;
+  out.issue = first.issue + then.issue;
+  out.bytes = first.bytes + then.bytes;
+  out.rounds = 0;
   return out;
 }
 
@@ -78,9 +88,19 @@ class Pricer {
                  double copies,
                  std::vector<TimedExchange>& out);
   void price_buckets();
-  void price_copies_back(std::span<const std::int64_t> elements);
+  void price_copies_back(std::span<const GradientReady> gradients);
   void price_units();
-  TimedUnit unit(double elements, double gathers, double copies);
+  // Parameters of the usual layers, and of experts that ranks share out.
+  struct Elements {
+    double usual = 0, experts = 0;
+  };
+  [[nodiscard]] static Elements elements_of(const StageWork& stage, double times) {
+    const double experts = expert_elements(stage);
+    return {times * (gradient_elements(stage) - experts), times * experts};
+  }
+  TimedUnit unit(Elements elements, double gathers, double copies);
+  TimedUnit part_of_unit(double elements, bool experts, double gathers, double copies);
+  [[nodiscard]] GradientGroup group_of(const GradientReady& gradient) const;
   void price_partial_gradients();
   void price_optimizer();
   void book_energy(const Work& work, double repeats);
@@ -261,6 +281,10 @@ TimedStage Pricer::stage(const StageWork& stage, const StageCosts& costs, double
                                       gpu_.host.accumulate_us));
     }
     if (exchanges_ && !shards_parameters(scenario_.parallel.strategy)) {
+      if (group_of(stage.ready[i]) == GradientGroup::none) {
+        out.copy.emplace_back();
+        continue;
+      }
       const Operator copy{bucket_copy_pass(stage.ready[i], training.precision), "copy into bucket"};
       out.copy.push_back(kernel(copy,
                                 costs.copy[i],
@@ -272,22 +296,32 @@ TimedStage Pricer::stage(const StageWork& stage, const StageCosts& costs, double
   return out;
 }
 
+GradientGroup Pricer::group_of(const GradientReady& gradient) const {
+  if (!gradient.experts) return GradientGroup::data;
+  return axis_size(scenario_, Axis::expert_data) > 1 ? GradientGroup::experts : GradientGroup::none;
+}
+
 // DDP's all-reduced buckets, or those that ZeRO-1 and 2 scatter.
 void Pricer::price_buckets() {
   const double width = gradient_bytes(scenario_.training);
-  const std::vector<std::int64_t> tensors = ready_elements(work_);
+  const std::vector<GradientReady> gradients = ready_gradients(work_);
   std::vector<double> sizes;
-  for (const std::int64_t elements : tensors) {
-    sizes.push_back(static_cast<double>(elements) * width);
+  for (const GradientReady& g : gradients) {
+    sizes.push_back(static_cast<double>(g.elements) * width);
+    out_.groups.push_back(group_of(g));
   }
   const Parallel& p = scenario_.parallel;
-  out_.buckets =
-      gradient_buckets(sizes, {p.first_bucket_MB * mebibyte, p.bucket_cap_MB * mebibyte});
-  const Link& link = ddp() ? links_.gradients
-                           : links_.of(Axis::shard, gradient_collective(scenario_.training.precision));
-  const Link& between = links_.of(Axis::replicate, CollectiveKind::all_reduce);
-  const auto shards = static_cast<double>(axis_size(scenario_, Axis::shard));
+  out_.buckets = gradient_buckets(
+      sizes, {p.first_bucket_MB * mebibyte, p.bucket_cap_MB * mebibyte}, out_.groups);
   for (const Bucket& bucket : out_.buckets) {
+    const bool experts = bucket.group == GradientGroup::experts;
+    const auto axis = [&](Axis usual) { return experts ? of_experts(usual) : usual; };
+    const Link& link =
+        !ddp()    ? links_.of(axis(Axis::shard), gradient_collective(scenario_.training.precision))
+        : experts ? links_.of(Axis::expert_data, CollectiveKind::all_reduce)
+                  : links_.gradients;
+    const Link& between = links_.of(axis(Axis::replicate), CollectiveKind::all_reduce);
+    const auto shards = static_cast<double>(axis_size(scenario_, axis(Axis::shard)));
     out_.bucket.push_back(message(
         link, bucket.bytes, "bucket", Phase::gradient_sync, syncs_, gpu_.host.collective_us));
     out_.message_bytes += syncs_ * bucket.bytes;
@@ -300,40 +334,53 @@ void Pricer::price_buckets() {
                                          gpu_.host.collective_us)
                                      .kernel;
   }
-  if (ddp() && link.kind == Link::Kind::collective) price_copies_back(tensors);
+  if (ddp() && links_.gradients.kind == Link::Kind::collective) price_copies_back(gradients);
 }
 
 // DDP copies what came back into the gradients themselves once backward is done, unless they are views
 // of the buckets (gradient_as_bucket_view, off by default). A communication hook such as the loop-back's
 // hands its own result over instead: runs with one show no such copies.
-void Pricer::price_copies_back(std::span<const std::int64_t> elements) {
+void Pricer::price_copies_back(std::span<const GradientReady> gradients) {
   for (const Bucket& bucket : out_.buckets) {
     Timed all;
-    for (std::uint32_t i = 0; i < bucket.tensors; ++i) {
-      const GradientReady gradient{0, elements[bucket.first_tensor + i], ""};
-      const Operator op{bucket_copy_pass(gradient, scenario_.training.precision),
+    for (std::uint32_t i = bucket.first_tensor; i <= bucket.last_tensor; ++i) {
+      if (out_.groups[i] != bucket.group) continue;
+      const Operator op{bucket_copy_pass(gradients[i], scenario_.training.precision),
                         "copy back from bucket"};
       const Timed one = kernel(op,
                                price_of(op.work),
                                Phase::gradient_sync,
                                syncs_,
                                gpu_.host.accumulate_us);
-      all = {all.kernel + one.kernel, all.issue + one.issue, one.label, false};
+      all = together(all, one);
     }
     out_.copy_back.push_back(all);
   }
 }
 
-// `copies` units of that many elements, each gathered `gathers` times a step.
-TimedUnit Pricer::unit(double elements, double gathers, double copies) {
+// `copies` units, each gathered `gathers` times a step; experts by the ranks that hold the same ones.
+TimedUnit Pricer::unit(Elements elements, double gathers, double copies) {
+  TimedUnit out = part_of_unit(elements.usual, false, gathers, copies);
+  if (elements.experts == 0) return out;
+  const TimedUnit experts = part_of_unit(elements.experts, true, gathers, copies);
+  for (Timed TimedUnit::*part : {&TimedUnit::gather, &TimedUnit::copy_out, &TimedUnit::copy_in,
+                                 &TimedUnit::scatter, &TimedUnit::replicate}) {
+    out.*part = together(out.*part, experts.*part);
+  }
+  return out;
+}
+
+TimedUnit Pricer::part_of_unit(double elements, bool experts, double gathers, double copies) {
   const Training& training = scenario_.training;
   const Dtype compute = training.precision.compute;
   const double width = info(compute).bytes;
   const double reduced = elements * gradient_bytes(training);
-  const auto shards = static_cast<double>(axis_size(scenario_, Axis::shard));
-  const Link& gather = links_.of(Axis::shard, CollectiveKind::all_gather);
-  const Link& scatter = links_.of(Axis::shard, CollectiveKind::reduce_scatter);
-  const Link& between = links_.of(Axis::replicate, CollectiveKind::all_reduce);
+  const Axis shard = experts ? Axis::expert_shard : Axis::shard;
+  const Axis replicate = experts ? Axis::expert_replicate : Axis::replicate;
+  const auto shards = static_cast<double>(axis_size(scenario_, shard));
+  const Link& gather = links_.of(shard, CollectiveKind::all_gather);
+  const Link& scatter = links_.of(shard, CollectiveKind::reduce_scatter);
+  const Link& between = links_.of(replicate, CollectiveKind::all_reduce);
   const double scatters = syncs_ * copies;
   TimedUnit out;
   out.gather = message(gather,
@@ -378,16 +425,18 @@ TimedUnit Pricer::unit(double elements, double gathers, double copies) {
 
 void Pricer::price_units() {
   const Parallel& p = scenario_.parallel;
-  const double block = gradient_elements(work_.block);
   const std::int64_t whole = work_.blocks / p.unit_layers;
   const std::int64_t rest = work_.blocks % p.unit_layers;
   const double gathers = micro_steps_ * (p.reshard_after_forward ? 2 : 1);
   TimedUnits& units = out_.units;
   units.count = whole + (rest > 0 ? 1 : 0);
   // The root stays gathered from the first operator of forward to the last of backward.
-  units.root = unit(gradient_elements(work_.embedding) + gradient_elements(work_.head), micro_steps_, 1);
-  units.block = unit(block * static_cast<double>(p.unit_layers), gathers, static_cast<double>(whole));
-  units.last = rest > 0 ? unit(block * static_cast<double>(rest), gathers, 1) : units.block;
+  units.root = unit(
+      {gradient_elements(work_.embedding) + gradient_elements(work_.head), 0}, micro_steps_, 1);
+  units.block = unit(elements_of(work_.block, static_cast<double>(p.unit_layers)), gathers,
+                     static_cast<double>(whole));
+  units.last = rest > 0 ? unit(elements_of(work_.block, static_cast<double>(rest)), gathers, 1)
+                        : units.block;
 }
 
 void Pricer::price_partial_gradients() {
@@ -423,15 +472,22 @@ void Pricer::price_optimizer() {
   for (const Operator& op : work_.optimizer) book_energy(op.work, 1);
   const Strategy strategy = scenario_.parallel.strategy;
   if (exchanges_ && shards_optimizer(strategy) && !shards_parameters(strategy)) {
-    const double bytes = static_cast<double>(work_.parameters) *
-                         info(parameter_dtype(scenario_.training.precision)).bytes;
-    out_.gather_updated = message(links_.of(Axis::shard, CollectiveKind::all_gather),
-                                  bytes,
-                                  "gather updated parameters",
-                                  Phase::optimizer,
-                                  1,
-                                  gpu_.host.collective_us);
-    out_.message_bytes += bytes;
+    const double width = info(parameter_dtype(scenario_.training.precision)).bytes;
+    const double experts = expert_elements(work_) * width;
+    const double usual = static_cast<double>(work_.parameters) * width - experts;
+    const auto gather = [&](Axis axis, double bytes) {
+      out_.message_bytes += bytes;
+      return message(links_.of(axis, CollectiveKind::all_gather),
+                     bytes,
+                     "gather updated parameters",
+                     Phase::optimizer,
+                     1,
+                     gpu_.host.collective_us);
+    };
+    out_.gather_updated = gather(Axis::shard, usual);
+    if (experts > 0 && axis_size(scenario_, Axis::expert_shard) > 1) {
+      out_.gather_updated = together(out_.gather_updated, gather(Axis::expert_shard, experts));
+    }
   }
 }
 

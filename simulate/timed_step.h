@@ -67,11 +67,18 @@ struct TimedStep : StepTotals {
   Timed begin, optimizer;
   std::vector<Bucket> buckets;
   std::vector<Timed> bucket;     // one a bucket
+  // Who reduces each gradient, in ready order; empty where there are no buckets.
+  std::vector<GradientGroup> groups;
   std::vector<Timed> copy_back;  // of each bucket, from it into the gradients; empty without
   TimedUnits units;
   // Gradients of which each tensor-parallel rank has a partial sum, once a step; no time without.
   Timed partial_gradients;
   Timed gather_updated;  // ZeRO-1 and 2: updated parameters come back; no time otherwise
+
+  // The gradient lies in a bucket.
+  [[nodiscard]] bool reduces(std::size_t tensor) const {
+    return !groups.empty() && groups[tensor] != GradientGroup::none;
+  }
 };
 
 // Everything that a step is built from. All outlives what is built.

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "model/io/model_file.h"
+#include "model/io/run_mixture.h"
 #include "model/scenario_rules.h"
 #include "model/usual_link.h"
 
@@ -22,7 +23,7 @@ bool contains(const std::string& text, std::string_view part) {
 
 std::optional<Family> family_of(const std::string& word) {
   if (word == "gpt") return Family::gpt;
-  if (word == "llama") return Family::llama;
+  if (word == "llama" || word == "moe") return Family::llama;
   if (word == "bert") return Family::bert;
   if (word == "resnet") return Family::resnet;
   if (word == "txl") return Family::txl;
@@ -59,7 +60,6 @@ std::optional<std::string> unsupported(const MeasuredRun& r) {
   if (!family_of(r.std_family)) return "family " + (r.std_family.empty() ? "not stated" : r.std_family);
   // Transformer Engine also exchanges heads for tokens, by all-to-all.
   if (r.cp.value_or(1) > 1 && contains(r.notes, "all-to-all")) return "context parallel by all-to-all";
-  if (r.ep.value_or(1) > 1) return "expert parallel";
   if (r.nodes.value_or(1) > 1 && !r.std_inter_gbps_per_node) return "network not stated";
   if (r.gpus.value_or(1) % r.nodes.value_or(1) != 0) return "uneven nodes";
   if (!strategy_of(r)) return "sharding " + r.std_dp;
@@ -295,6 +295,7 @@ void parallel_of(const MeasuredRun& r, Scenario& s) {
   p.chunks = p.pipeline > 1 ? r.vpp.value_or(1) : 1;
   if (p.chunks > 1) p.schedule = PipelineSchedule::interleaved;
   p.context = r.cp.value_or(1);
+  p.expert = r.ep.value_or(1);
   p.sequence = contains(r.recompute, "sequence parallel") ||
                contains(r.notes, "sequence parallel") || contains(r.sharding, "sequence parallel");
   p.overlap_tensor = !contains(r.notes, "all overlap switched off");
@@ -318,7 +319,13 @@ Answer scenario_of(const MeasuredRun& run) {
   const Family family = *family_of(run.std_family);
   Scenario s;
   s.title = run.id;
-  s.model = shape_of(run, family);
+  if (run.std_family == "moe") {
+    const auto mixture = mixture_of(run);
+    if (!mixture) return Refusal{"mixture not known"};
+    s.model = *mixture;
+  } else {
+    s.model = shape_of(run, family);
+  }
   if (!problems(s.model).empty()) return Refusal{"impossible model: " + problems(s.model).front()};
   s.training = training_of(run, family);
   if (s.model.mlm_share < 1) s.training.seq = padded_length(s.training.seq);

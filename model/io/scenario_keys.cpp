@@ -273,6 +273,8 @@ constexpr auto keys = std::to_array<ScenarioKey>({
      "how they exchange keys and values: passed around beside attention, or gathered before it"},
     {"parallel", "expert", integer, 1, 1e5, {}, parallel<&P::expert>, "1",
      "data-parallel ranks that share out a layer's experts"},
+    {"parallel", "expert_imbalance", number, 1, 1000, {}, parallel<&P::expert_imbalance>, "1",
+     "tokens of the expert-parallel rank that gets most, over the mean rank's"},
     {"parallel", "pipeline", integer, 1, 1e5, {}, parallel<&P::pipeline>, "1",
      "stages that the blocks are dealt out to"},
     {"parallel", "chunks", integer, 1, 1e4, {}, parallel<&P::chunks>, "1",
