@@ -1,5 +1,6 @@
 #include "model/scenario_rules.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "model/parallel_layout.h"
@@ -46,6 +47,12 @@ void check_training(Violations& found, const Scenario& s) {
   if (s.training.seq < 1 && longest < 1) {
     found.push_back(
         {"training", "seq", "seq is needed: the model does not say its longest", {"model"}});
+  }
+  if (s.training.target_seq > 0 && s.model.family != Family::t5) {
+    found.push_back({"training",
+                     "target_seq",
+                     "target_seq needs a model with an encoder and a decoder (family t5)",
+                     {"model"}});
   }
   if (longest > 0 && s.training.seq > longest) {
     const std::string_view limit = s.model.positions > 0 ? "positions" : "max_seq";
@@ -145,6 +152,17 @@ void check_sequence_splits(Violations& found, const Scenario& s) {
                          std::to_string(p.tensor),
                      {"tensor", "context", "seq", "model"}});
   }
+  if (p.context > 1 && p.context_mode == ContextMode::all_to_all &&
+      (s.model.heads / p.tensor % p.context != 0 ||
+       std::max<std::int64_t>(1, s.model.kv_heads / p.tensor) % p.context != 0)) {
+    found.push_back({"parallel",
+                     "context",
+                     "context_mode \"all-to-all\" needs context to divide the heads of a rank: " +
+                         std::to_string(s.model.heads) + " heads and " +
+                         std::to_string(s.model.kv_heads) + " key-value heads over tensor = " +
+                         std::to_string(p.tensor) + " and context = " + std::to_string(p.context),
+                     {"context_mode", "model", "tensor"}});
+  }
   if (p.context > 1 && !s.training.flash_attention) {
     found.push_back({"parallel",
                      "context",
@@ -184,6 +202,13 @@ void check_expert_split(Violations& found, const Scenario& s) {
 }
 
 void check_pipeline_split(Violations& found, const Scenario& s) {
+  if (s.model.family == Family::t5) {
+    found.push_back({"parallel",
+                     "pipeline",
+                     "pipeline must be 1 for models of family t5: their decoder needs the whole encoder's result",
+                     {"model"}});
+    return;
+  }
   const Parallel& p = s.parallel;
   const auto broken = [&](const char* key, std::string what, std::vector<std::string_view> involves) {
     found.push_back({"parallel", key, std::move(what), std::move(involves)});
@@ -218,6 +243,28 @@ void check_pipeline_split(Violations& found, const Scenario& s) {
   }
 }
 
+void check_offload(Violations& found, const Scenario& s) {
+  const Parallel& p = s.parallel;
+  const auto broken = [&](std::string what, std::vector<std::string_view> involves) {
+    found.push_back({"parallel", "offload", std::move(what), std::move(involves)});
+  };
+  if (p.pipeline > 1) {
+    broken("offload needs pipeline = 1: stages that offload are not simulated", {"pipeline"});
+  }
+  if (p.offload == Offload::parameters && !shards_parameters(p.strategy)) {
+    broken("offload = \"parameters\" needs strategy \"fsdp\" or \"zero3\", on one GPU, too", {"strategy"});
+  }
+  if (p.offload == Offload::optimizer && !shards_optimizer(p.strategy) &&
+      s.cluster.gpus > p.tensor * p.context * p.pipeline) {
+    broken("offload = \"optimizer\" needs a strategy that shares the optimizer's states out (zero1, zero2, "
+           "zero3, fsdp) on more than one data-parallel rank",
+           {"strategy", "gpus"});
+  }
+  if (updates_on_host(p.offload) && loopback_count(s.cluster.link)) {
+    broken("offload of states does not go with a loop-back link", {"link"});
+  }
+}
+
 // What the splits ask of the model and of the number of GPUs.
 void check_splits(Violations& found, const Scenario& s) {
   const Parallel& p = s.parallel;
@@ -227,7 +274,7 @@ void check_splits(Violations& found, const Scenario& s) {
   not_yet(p.pipeline > 1 && shards_gradients(p.strategy), "strategy",
           "a pipeline whose gradients or parameters are sharded");
   if (p.pipeline > 1) check_pipeline_split(found, s);
-  not_yet(p.offload != Offload::none, "offload", "offloading");
+  if (p.offload != Offload::none) check_offload(found, s);
   if (p.tensor > 1) check_tensor(found, s);
   if (p.tensor >= 1 && p.context >= 1) check_sequence_splits(found, s);
   if (!parse_order(p.order)) {

@@ -58,7 +58,13 @@ class StageBuilder {
     std::int64_t rows = 0;                 // 0: one a token
   };
   void linear(const Linear& layer);
-  void attention();
+  // Which tokens a query sees.
+  struct Attending {
+    bool causal = false;
+    std::int64_t keys = 0;  // of another sequence; 0: of its own
+  };
+  void attention() { attention({is_causal(shape_.family), 0}); }
+  void attention(const Attending& seen);
   void rotary();
   // `rows`: 0 for one a token.
   void gelu(std::int64_t width, std::int64_t rows = 0);
@@ -131,12 +137,13 @@ class StageBuilder {
   void linear_backward(const Linear& layer, bool cast_input);
   void weight_gradient(const Linear& layer);
   void vocabulary_sum(std::string_view label);
-  void fused_attention();
-  [[nodiscard]] Attention whole_attention() const;
-  void ring_attention();
-  void gathered_attention();
-  void attention_core(bool again);
-  void unfused_attention();
+  void fused_attention(const Attending& seen);
+  [[nodiscard]] Attention whole_attention(const Attending& seen) const;
+  void ring_attention(const Attending& seen);
+  void gathered_attention(const Attending& seen);
+  void exchanged_attention(const Attending& seen);
+  void attention_core(const Attending& seen, bool again);
+  void unfused_attention(const Attending& seen);
   void position_embedding();
   void token_type_embedding();
 

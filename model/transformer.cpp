@@ -7,6 +7,7 @@
 #include "model/latent_attention.h"
 #include "model/moe.h"
 #include "model/stage_builder.h"
+#include "model/t5.h"
 #include "model/transformer_xl.h"
 #include "model/vit.h"
 
@@ -251,6 +252,7 @@ ModelStages stages_of(const ModelShape& shape,
   Training training = asked;
   if (shape.family == Family::vit) training.seq = image_tokens(shape);
   if (shape.family == Family::resnet) return convnet_stages(shape, training);
+  if (shape.family == Family::t5) return t5_stages(shape, training, parallel);
   return {embedding(shape, training, parallel),
           block(shape, training, parallel),
           head(shape, training, parallel),

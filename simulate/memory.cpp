@@ -126,6 +126,13 @@ class Card {
     return shared_out ? e.usual / shards_ + e.experts / expert_shards_ : e.sum();
   }
   [[nodiscard]] double gradient_buckets(const Elements& held) const;
+  [[nodiscard]] bool offloads(Offload what) const { return scenario_.parallel.offload == what; }
+  // Gradients go to the host as they come. Those that micro-steps add up on the card stay until the last.
+  [[nodiscard]] bool gradients_leave() const {
+    return updates_on_host(scenario_.parallel.offload) &&
+           (!accumulates_ || shards_gradients(strategy_));
+  }
+  [[nodiscard]] double on_host(const Share& share) const;
   [[nodiscard]] MemoryParts steady(const Share& share) const;
   [[nodiscard]] double gathered(double blocks) const;
   [[nodiscard]] double saved(double blocks) const;
@@ -207,6 +214,8 @@ double Card::gradient_buckets(const Elements& held) const {
 // What that many blocks keep for backward: those that recompute and those that do not, in the model's
 // proportion.
 double Card::saved(double blocks) const {
+  // Of those that go to the host one is on its way and one runs.
+  if (offloads(Offload::activations)) blocks = std::min(blocks, 2.0);
   const double kept =
       static_cast<double>(work_.kept_blocks) / std::max(1.0, static_cast<double>(work_.blocks));
   return blocks * ((1 - kept) * block_.saved + kept * kept_block_.saved);
@@ -215,7 +224,8 @@ double Card::saved(double blocks) const {
 // Units that lie gathered while one of them computes, the root beside them.
 double Card::gathered(double blocks) const {
   const Parallel& p = scenario_.parallel;
-  if (!shards_parameters(strategy_) || shards_ <= 1) return 0;
+  if (!shards_parameters(strategy_)) return 0;
+  if (shards_ <= 1 && !offloads(Offload::parameters)) return 0;
   const double root = gradient_elements(work_.embedding) + gradient_elements(work_.head);
   const auto unit = static_cast<double>(p.unit_layers);
   const double units = p.reshard_after_forward
@@ -223,7 +233,8 @@ double Card::gathered(double blocks) const {
                            : blocks;
   // Experts that one rank holds whole are used where they lie.
   const Elements block = elements_of(work_.block);
-  const double of_block = block.usual + (expert_shards_ > 1 ? block.experts : 0);
+  const bool gathers = expert_shards_ > 1 || offloads(Offload::parameters);
+  const double of_block = block.usual + (gathers ? block.experts : 0);
   return (root + units * of_block) * width_.compute;
 }
 
@@ -231,14 +242,31 @@ double Card::gathered(double blocks) const {
 MemoryParts Card::steady(const Share& share) const {
   const Elements elements = states(share);
   MemoryParts parts;
-  parts.parameters = width_.parameter * share_of(elements, shards_parameters(strategy_));
-  parts.optimizer = width_.optimizer * share_of(elements, shards_optimizer(strategy_));
-  if (accumulates_) {
+  if (!offloads(Offload::parameters)) {
+    parts.parameters = width_.parameter * share_of(elements, shards_parameters(strategy_));
+  }
+  if (!updates_on_host(scenario_.parallel.offload)) {
+    parts.optimizer = width_.optimizer * share_of(elements, shards_optimizer(strategy_));
+  }
+  if (accumulates_ && !gradients_leave()) {
     parts.gradients = width_.gradient * share_of(elements, shards_gradients(strategy_));
   }
   parts.communication = gradient_buckets(elements) + gathered(share.blocks);
   parts.workspace = cublas_workspace(gpu_);
   return parts;
+}
+
+// What lies in host memory, pinned: states with the gradients that they wait for, or activations.
+double Card::on_host(const Share& share) const {
+  const Elements elements = states(share);
+  if (offloads(Offload::activations)) {
+    const double each = block_.saved;
+    return each * share.blocks;
+  }
+  if (!updates_on_host(scenario_.parallel.offload)) return 0;
+  const double states = width_.optimizer + width_.gradient +
+                        (offloads(Offload::parameters) ? width_.parameter : 0);
+  return states * share_of(elements, shards_optimizer(strategy_));
 }
 
 double Card::reserve(double peak) const {
@@ -261,7 +289,8 @@ Memory Card::of(const Share& share) const {
   Memory m;
   m.parameters = steady_parts.parameters;
   m.optimizer = steady_parts.optimizer;
-  m.gradients = width_.gradient * share_of(held, scatters);
+  m.gradients = gradients_leave() ? 0 : width_.gradient * share_of(held, scatters);
+  m.host = on_host(share);
   m.buckets = gradient_buckets(held);
 
   const double embedding_saved = share.embedding ? embedding_.saved : 0;
@@ -274,7 +303,8 @@ Memory Card::of(const Share& share) const {
   const Elements head_elements{
       share.head ? gradient_elements(work_.head) + head_.pending_elements : 0, 0};
   const auto left = [&](const Elements& formed) {
-    return accumulates_ ? 0 : width_.gradient * share_of(formed, scatters);
+    if (accumulates_ || gradients_leave()) return 0.0;
+    return width_.gradient * share_of(formed, scatters);
   };
   const Elements of_block = elements_of(work_.block);
   // What one unit's gradients take on their way: two buckets of ZeRO-1 and 2, or FSDP's unit.
@@ -282,7 +312,7 @@ Memory Card::of(const Share& share) const {
   const double block_elements = gradient_elements(work_.block);
   double on_their_way = 0;
   double unit_formed = 0;  // gradients of the unit's other blocks, formed and not yet scattered
-  if (shards_parameters(strategy_) && shards_ > 1) {
+  if (shards_parameters(strategy_) && (shards_ > 1 || gradients_leave())) {
     const auto unit = std::min(share.blocks, static_cast<double>(p.unit_layers));
     on_their_way = unit * block_elements * width_.reduced;
     unit_formed = (unit - 1) * block_elements * width_.formed;
@@ -344,10 +374,11 @@ Memory Card::of(const Share& share) const {
   const double wide = info(optimizer_dtype(scenario_.training.precision)).bytes;
   const double optimizer_share = shards_optimizer(strategy_) ? 1 / shards_ : 1;
   LiveBytes update;
-  if (!scenario_.training.fused_optimizer) {
+  const bool here = !updates_on_host(scenario_.parallel.offload);
+  if (here && !scenario_.training.fused_optimizer) {
     update.temporary += 2 * largest_tensor(work_) * wide * optimizer_share;
   }
-  if (scenario_.training.precision.master && width_.gradient < wide) {
+  if (here && scenario_.training.precision.master && width_.gradient < wide) {
     update.temporary += wide * share_of(held, shards_optimizer(strategy_));
   }
   MemoryParts parts = steady_parts;

@@ -340,6 +340,7 @@ bool blocks_only(const std::vector<TimedExchange>& exchanges) {
 }
 
 bool can_follow(const StepParts& parts, const TimedStep& timed) {
+  if (parts.scenario.parallel.offload != Offload::none) return false;
   if (timed.units.count > 0 || parts.scenario.parallel.pipeline > 1) return false;
   for (const TimedStage* stage : {&timed.embedding, &timed.block, &timed.kept_block, &timed.head}) {
     if (!blocks_only(stage->forward_exchanges) || !blocks_only(stage->backward_exchanges)) {

@@ -104,8 +104,13 @@ double least_memory(const Scenario& s, std::int64_t parameters) {
   const auto shards = static_cast<double>(axis_size(s, Axis::shard));
   const StateWidths w = state_widths(s);
   const Strategy strategy = s.parallel.strategy;
-  double bytes = share * w.parameter / (shards_parameters(strategy) ? shards : 1) +
-                 share * w.optimizer / (shards_optimizer(strategy) ? shards : 1);
+  const Offload offload = s.parallel.offload;
+  double bytes = 0;
+  if (offload != Offload::parameters) {
+    bytes += share * w.parameter / (shards_parameters(strategy) ? shards : 1);
+  }
+  if (updates_on_host(offload)) return bytes;
+  bytes += share * w.optimizer / (shards_optimizer(strategy) ? shards : 1);
   if (s.training.accumulation > 1) {
     bytes += share * w.gradient / (shards_gradients(strategy) ? shards : 1);
   }

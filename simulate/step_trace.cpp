@@ -37,13 +37,18 @@ MessageBytes message_bytes(const TimedStep& timed) {
   };
   for (const Timed& bucket : timed.bucket) add(bucket);
   for (const TimedUnit* u : {&timed.units.root, &timed.units.block, &timed.units.last}) {
-    for (const Timed* t : {&u->gather, &u->scatter, &u->replicate}) add(*t);
+    for (const Timed* t : {&u->gather, &u->scatter, &u->replicate, &u->fetch, &u->drain}) add(*t);
   }
   add(timed.partial_gradients);
   add(timed.gather_updated);
+  add(timed.updated_to_card);
+  for (const Timed& copy : timed.bucket_to_host) add(copy);
   for (const TimedStage* s : {&timed.embedding, &timed.block, &timed.kept_block, &timed.head}) {
     for (const TimedExchange& e : s->forward_exchanges) add(e.message);
     for (const TimedExchange& e : s->backward_exchanges) add(e.message);
+    for (const Timed& copy : s->to_host) add(copy);
+    add(s->stash);
+    add(s->restore);
   }
   return out;
 }
@@ -69,8 +74,13 @@ class Tracer {
   [[nodiscard]] bool on(std::uint32_t task, LaneId lane) const {
     return tasks_[task].lane == index(lane);
   }
+  // A copy between the card and host memory.
+  [[nodiscard]] bool crosses(std::uint32_t task) const {
+    return offloads() && (on(task, step_.to_host) || on(task, step_.from_host));
+  }
+  [[nodiscard]] bool offloads() const { return scenario_.parallel.offload != Offload::none; }
   [[nodiscard]] bool travels(std::uint32_t task) const {
-    return on(task, step_.communication) || on(task, step_.exchange);
+    return on(task, step_.communication) || on(task, step_.exchange) || crosses(task);
   }
   [[nodiscard]] std::uint32_t slice_of(std::uint32_t task) const { return slices_[task - first_]; }
   [[nodiscard]] Picoseconds before_end() const {
@@ -113,11 +123,23 @@ void Tracer::add_tracks() {
       builder_.track(rank, "communication", TrackKind::communication);
   lane_track_[index(step_.exchange)] = builder_.track(
       rank, "communication within the model", TrackKind::communication);
+  if (offloads()) {
+    lane_track_[index(step_.to_host)] =
+        builder_.track(rank, "copies to host memory", TrackKind::communication);
+    lane_track_[index(step_.from_host)] =
+        builder_.track(rank, "copies from host memory", TrackKind::communication);
+  }
   const std::string& link = scenario_.cluster.link;
   link_track_[index(step_.communication)] =
       builder_.track("links", link + ": gradients, parameters", TrackKind::link);
   link_track_[index(step_.exchange)] =
       builder_.track("links", link + ": within the model", TrackKind::link);
+  if (offloads()) {
+    link_track_[index(step_.to_host)] =
+        builder_.track("links", "host memory: from the card", TrackKind::link);
+    link_track_[index(step_.from_host)] =
+        builder_.track("links", "host memory: to the card", TrackKind::link);
+  }
 }
 
 void Tracer::end_phase() {
@@ -242,8 +264,11 @@ void Tracer::add_counters() {
   builder_.counter("compute rate, % of full", compute, std::move(rate));
   builder_.counter("ready to send or on the way, MB", compute, std::move(waiting));
   for (auto& [track, changes] : link) {
-    builder_.counter(track == link_track_.at(index(step_.exchange)) ? "within the model, GB/s"
-                                                                    : "gradients, parameters, GB/s",
+    const bool within = track == link_track_.at(index(step_.exchange));
+    const bool gradients = track == link_track_.at(index(step_.communication));
+    builder_.counter(within      ? "within the model, GB/s"
+                     : gradients ? "gradients, parameters, GB/s"
+                                 : "host memory, GB/s",
                      track, std::move(changes));
   }
 }

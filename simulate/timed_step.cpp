@@ -8,6 +8,7 @@
 #include "model/host_issue.h"
 #include "model/power.h"
 #include "model/rounds.h"
+#include "simulate/host_memory.h"
 #include "simulate/irregular_step.h"
 #include "simulate/price_cache.h"
 
@@ -82,6 +83,12 @@ class Pricer {
                 double repeats,
                 double issue_us);
   Timed copy(double elements, Dtype type, std::string_view text, double repeats);
+  // Between the card and its host's memory.
+  Timed host_copy(double bytes, bool to_host, std::string_view text, Phase phase, double repeats);
+  [[nodiscard]] bool updates_on_host() const {
+    return stepsight::updates_on_host(scenario_.parallel.offload);
+  }
+  void price_host_update();
   TimedStage stage(const StageWork& stage, const StageCosts& costs, double copies);
   void exchanges(std::span<const Exchange> list,
                  Phase phase,
@@ -103,6 +110,7 @@ class Pricer {
   [[nodiscard]] GradientGroup group_of(const GradientReady& gradient) const;
   void price_partial_gradients();
   void price_optimizer();
+  void price_gather_updated();
   void book_energy(const Work& work, double repeats);
   void lower_clock();
   void wait_for_slowest();
@@ -172,6 +180,19 @@ Timed Pricer::copy(double elements, Dtype type, std::string_view text, double re
   if (elements < 1) return {};
   const Operator op{Pass{PassKind::copy, 1, static_cast<std::int64_t>(elements), type}, text};
   return kernel(op, price_of(op.work), Phase::gradient_sync, repeats, 0);
+}
+
+Timed Pricer::host_copy(
+    double bytes, bool to_host, std::string_view text, Phase phase, double repeats) {
+  const Seconds all = copy_formula(bytes, to_host ? gpu_.device_to_host : gpu_.host_to_device);
+  const Seconds time = without_.communication ? Seconds{0} : all;
+  out_.kernel_seconds[static_cast<std::size_t>(WorkKind::communication)] += repeats * time.value;
+  out_.host_seconds += repeats * gpu_.host.accumulate_us * 1e-6;
+  return {to_picoseconds(time),
+          to_picoseconds(Seconds{gpu_.host.accumulate_us * 1e-6}),
+          out_.label(text, phase, WorkKind::communication),
+          false,
+          bytes};
 }
 
 // FLOP, counted in bf16's energy, and bytes of the step.
@@ -268,6 +289,11 @@ TimedStage Pricer::stage(const StageWork& stage, const StageCosts& costs, double
   // to the weights' gradients themselves (gradient accumulation fusion).
   const bool whole_gradients =
       !(exchanges_ && shards_gradients(scenario_.parallel.strategy) && syncs_ > 1);
+  if (scenario_.parallel.offload == Offload::activations && copies > 0) {
+    const double times = micro_steps_ * copies;
+    out.stash = host_copy(stage.saved_bytes, true, "activations to host", Phase::forward, times);
+    out.restore = host_copy(stage.saved_bytes, false, "activations to card", Phase::backward, times);
+  }
   const bool wide_sums = training.precision.wide_sums;
   const bool in_products = training.fused_kernels && training.fused_accumulation && !wide_sums;
   const double adds = wide_sums ? micro_steps_ : micro_steps_ - 1;  // the first starts the usual sums
@@ -279,6 +305,16 @@ TimedStage Pricer::stage(const StageWork& stage, const StageCosts& costs, double
                                       Phase::backward,
                                       adds * copies,
                                       gpu_.host.accumulate_us));
+    }
+    const bool alone = !exchanges_ || (!shards_parameters(scenario_.parallel.strategy) &&
+                                       group_of(stage.ready[i]) == GradientGroup::none);
+    if (updates_on_host() && alone) {
+      out.to_host.resize(stage.ready.size());
+      out.to_host[i] = host_copy(static_cast<double>(stage.ready[i].elements) * gradient_bytes(training),
+                                 true,
+                                 "gradients to host",
+                                 Phase::gradient_sync,
+                                 copies);
     }
     if (exchanges_ && !shards_parameters(scenario_.parallel.strategy)) {
       if (group_of(stage.ready[i]) == GradientGroup::none) {
@@ -325,6 +361,10 @@ void Pricer::price_buckets() {
     out_.bucket.push_back(message(
         link, bucket.bytes, "bucket", Phase::gradient_sync, syncs_, gpu_.host.collective_us));
     out_.message_bytes += syncs_ * bucket.bytes;
+    if (updates_on_host()) {
+      out_.bucket_to_host.push_back(host_copy(
+          bucket.bytes / shards, true, "gradients to host", Phase::gradient_sync, syncs_));
+    }
     if (between.kind == Link::Kind::none) continue;
     out_.bucket.back().kernel += message(between,
                                          bucket.bytes / shards,
@@ -364,7 +404,8 @@ TimedUnit Pricer::unit(Elements elements, double gathers, double copies) {
   if (elements.experts == 0) return out;
   const TimedUnit experts = part_of_unit(elements.experts, true, gathers, copies);
   for (Timed TimedUnit::*part : {&TimedUnit::gather, &TimedUnit::copy_out, &TimedUnit::copy_in,
-                                 &TimedUnit::scatter, &TimedUnit::replicate}) {
+                                 &TimedUnit::scatter, &TimedUnit::replicate, &TimedUnit::fetch,
+                                 &TimedUnit::drain}) {
     out.*part = together(out.*part, experts.*part);
   }
   return out;
@@ -399,6 +440,17 @@ TimedUnit Pricer::part_of_unit(double elements, bool experts, double gathers, do
                         gpu_.host.scatter_unit_us);
   // Shards that are held wider than they travel are cast on the way, beside what computes.
   const Dtype held = parameter_dtype(training.precision);
+  if (scenario_.parallel.offload == Offload::parameters) {
+    out.fetch = host_copy(elements / shards * info(held).bytes,
+                          false,
+                          "parameters to card",
+                          Phase::gradient_sync,
+                          gathers * copies);
+  }
+  if (updates_on_host()) {
+    out.drain =
+        host_copy(reduced / shards, true, "gradients to host", Phase::gradient_sync, scatters);
+  }
   const auto cast_shards = [&](PassKind kind, Timed& on_the_way, double times) {
     if (held == compute || elements < shards) return;
     const Operator op{Pass{kind, 1, static_cast<std::int64_t>(elements / shards), compute}, "cast shards"};
@@ -451,7 +503,31 @@ void Pricer::price_partial_gradients() {
                                    gpu_.host.collective_us);
 }
 
+// Parameters that live on the card come back in the type that it computes in; ZeRO-1 and 2 gather them
+// then.
+void Pricer::price_host_update() {
+  const Precision& precision = scenario_.training.precision;
+  const double experts = expert_elements(work_);
+  const double usual = static_cast<double>(work_.parameters) - experts;
+  const double share = usual / static_cast<double>(axis_size(scenario_, Axis::shard)) +
+                       experts / static_cast<double>(axis_size(scenario_, Axis::expert_shard));
+  out_.host_update = {to_picoseconds(host_update_time(work_, gpu_, scenario_.cluster)),
+                      0,
+                      out_.label("update on the host", Phase::optimizer, WorkKind::optimizer)};
+  if (scenario_.parallel.offload == Offload::parameters) return;
+  out_.updated_to_card = host_copy(share * info(parameter_dtype(precision)).bytes,
+                                   false,
+                                   "updated parameters to card",
+                                   Phase::optimizer,
+                                   1);
+}
+
 void Pricer::price_optimizer() {
+  if (updates_on_host()) {
+    price_host_update();
+    price_gather_updated();
+    return;
+  }
   Seconds update;
   bool clocked = false;
   for (const Cost& c : costs_.optimizer) {
@@ -470,6 +546,10 @@ void Pricer::price_optimizer() {
   out_.kernel_seconds[static_cast<std::size_t>(WorkKind::optimizer)] += update.value;
   out_.host_seconds += issue.value;
   for (const Operator& op : work_.optimizer) book_energy(op.work, 1);
+  price_gather_updated();
+}
+
+void Pricer::price_gather_updated() {
   const Strategy strategy = scenario_.parallel.strategy;
   if (exchanges_ && shards_optimizer(strategy) && !shards_parameters(strategy)) {
     const double width = info(parameter_dtype(scenario_.training.precision)).bytes;

@@ -44,6 +44,10 @@ struct TimedStage {
   std::vector<TimedExchange> forward_exchanges, backward_exchanges;
   std::vector<GradientReady> ready;
   std::vector<Timed> accumulate, copy;  // one a gradient, in the order of `ready`
+  // Where states lie in host memory and nobody reduces gradients: one a gradient to the host.
+  std::vector<Timed> to_host;
+  // What the stage keeps for backward, to the host and back; no time where it stays.
+  Timed stash, restore;
 };
 
 // A stretch of parameters that is gathered before it runs and whose gradients are scattered after.
@@ -53,6 +57,8 @@ struct TimedUnit {
   Timed copy_in;    // gradients into the buffer that is scattered
   Timed scatter;    // on the link
   Timed replicate;  // all-reduce of a shard's gradients between replicas; no time without
+  // Where shards lie in host memory: parameters before the gather, gradients after the scatter.
+  Timed fetch, drain;
 };
 
 // Units of a step whose parameters are sharded: the embedding and the head together are gathered first
@@ -69,10 +75,13 @@ struct TimedStep : StepTotals {
   std::vector<Timed> bucket;     // one a bucket
   // Who reduces each gradient, in ready order; empty where there are no buckets.
   std::vector<GradientGroup> groups;
+  std::vector<Timed> bucket_to_host;  // a rank's share of each bucket; empty where gradients stay
   std::vector<Timed> copy_back;  // of each bucket, from it into the gradients; empty without
   TimedUnits units;
   // Gradients of which each tensor-parallel rank has a partial sum, once a step; no time without.
   Timed partial_gradients;
+  // Where the host's CPUs update: their work, and the updated parameters' way back to the card.
+  Timed host_update, updated_to_card;
   Timed gather_updated;  // ZeRO-1 and 2: updated parameters come back; no time otherwise
 
   // The gradient lies in a bucket.

@@ -55,15 +55,19 @@ std::optional<Strategy> strategy_of(const MeasuredRun& r) {
   return static_cast<Strategy>(at - strategy_names.begin());
 }
 
+std::optional<Offload> offload_of(const MeasuredRun& r) {
+  const auto* const at = std::ranges::find(offload_names, r.std_offload);
+  if (at == offload_names.end()) return std::nullopt;
+  return static_cast<Offload>(at - offload_names.begin());
+}
+
 // What stepsight does not simulate yet.
 std::optional<std::string> unsupported(const MeasuredRun& r) {
   if (!family_of(r.std_family)) return "family " + (r.std_family.empty() ? "not stated" : r.std_family);
-  // Transformer Engine also exchanges heads for tokens, by all-to-all.
-  if (r.cp.value_or(1) > 1 && contains(r.notes, "all-to-all")) return "context parallel by all-to-all";
   if (r.nodes.value_or(1) > 1 && !r.std_inter_gbps_per_node) return "network not stated";
   if (r.gpus.value_or(1) % r.nodes.value_or(1) != 0) return "uneven nodes";
   if (!strategy_of(r)) return "sharding " + r.std_dp;
-  if (!r.std_offload.empty() && r.std_offload != "no") return "offload";
+  if (!r.std_offload.empty() && r.std_offload != "no" && !offload_of(r)) return "offload " + r.std_offload;
   if (!r.std_recompute.empty() &&
       std::ranges::find(recompute_names, r.std_recompute) == recompute_names.end()) {
     return "recompute " + r.std_recompute;
@@ -165,6 +169,7 @@ ModelShape shape_of(const MeasuredRun& r, Family family) {
       return s;
     case Family::resnet:
     case Family::vit:
+    case Family::t5:
       break;
   }
   s.tied_head = family != Family::llama;
@@ -295,7 +300,10 @@ void parallel_of(const MeasuredRun& r, Scenario& s) {
   p.chunks = p.pipeline > 1 ? r.vpp.value_or(1) : 1;
   if (p.chunks > 1) p.schedule = PipelineSchedule::interleaved;
   p.context = r.cp.value_or(1);
+  // Transformer Engine also swaps tokens for heads.
+  if (contains(r.notes, "CP is all-to-all")) p.context_mode = ContextMode::all_to_all;
   p.expert = r.ep.value_or(1);
+  p.offload = offload_of(r).value_or(Offload::none);
   p.sequence = contains(r.recompute, "sequence parallel") ||
                contains(r.notes, "sequence parallel") || contains(r.sharding, "sequence parallel");
   p.overlap_tensor = !contains(r.notes, "all overlap switched off");

@@ -199,6 +199,8 @@ constexpr auto keys = std::to_array<ScenarioKey>({
      "instead of `batch`: sequences of a step over all GPUs (strong scaling)"},
     {"training", "seq", integer, 1, 1e9, {}, training<&T::seq>, "the model's longest",
      "tokens of a sequence; images have none, whatever is said"},
+    {"training", "target_seq", integer, 0, 1e9, {}, training<&T::target_seq>, "0: as `seq`",
+     "tokens of a target sequence of an encoder-decoder (t5)"},
     {"training", "accumulation", integer, 1, 1e6, {}, training<&T::accumulation>, "1",
      "micro-steps between two optimizer steps"},
     {"training", "precision", word, 0, 0, precision_names, set_precision, "bf16",
@@ -239,6 +241,8 @@ constexpr auto keys = std::to_array<ScenarioKey>({
      "machines that the GPUs are spread over evenly; the link then names a network, too"},
     {"cluster", "gpus_per_node", integer, 1, 1e6, {}, cluster<&C::gpus_per_node>, "-",
      "instead of `nodes`: GPUs of a full machine; fewer GPUs are one machine"},
+    {"cluster", "host_memory_GBps", number, 0, 1e5, {}, cluster<&C::host_memory_GBps>,
+     "0: by the card's PCIe", "what a machine's CPUs read and write in a second, where they update parameters"},
     {"cluster", "topo", text, 0, 0, {}, cluster<&C::topo>, "-",
      "file with the output of `nvidia-smi topo -m`: how the machine really is wired"},
 
@@ -270,7 +274,8 @@ constexpr auto keys = std::to_array<ScenarioKey>({
     {"parallel", "context", integer, 1, 1e5, {}, parallel<&P::context>, "1",
      "GPUs that share each sequence"},
     {"parallel", "context_mode", word, 0, 0, context_mode_names, set_context_mode, "ring",
-     "how they exchange keys and values: passed around beside attention, or gathered before it"},
+     "how they come by whole sequences: keys and values passed around beside attention, or gathered "
+     "before it; or tokens swapped for heads (Ulysses)"},
     {"parallel", "expert", integer, 1, 1e5, {}, parallel<&P::expert>, "1",
      "data-parallel ranks that share out a layer's experts"},
     {"parallel", "expert_imbalance", number, 1, 1000, {}, parallel<&P::expert_imbalance>, "1",
