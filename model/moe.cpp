@@ -20,7 +20,7 @@ class ExpertLayer {
         visits_(tokens_ * shape.experts_per_token),
         ranks_(b.parallel().expert),
         held_(shape.experts / ranks_),
-        rows_(expert_rows(shape, tokens_ * ranks_, ranks_ > 1 ? b.parallel().expert_imbalance : 1)) {}
+        rows_(expert_rows(shape, b.tokens() * ranks_, ranks_ > 1 ? b.parallel().expert_imbalance : 1)) {}
 
   void write() {
     route();
@@ -36,6 +36,7 @@ class ExpertLayer {
   }
 
  private:
+  [[nodiscard]] bool split() const { return b_.parallel().tensor > 1; }
   [[nodiscard]] bool mixed() const { return b_.training().precision.mixed; }
   [[nodiscard]] Pass per_visit(PassKind kind) const {
     return {kind, visits_, s_.hidden, b_.compute()};
@@ -73,29 +74,47 @@ class ExpertLayer {
   // With expert parallelism the copies travel to the ranks that hold their experts, come from each rank in
   // that rank's order, and are sorted by expert (Megatron-LM, MoEAlltoAllTokenDispatcher); results go
   // back the same way, and so do gradients in backward. The rank with the fullest experts receives most,
-  // and all wait for it.
+  // and all wait for it. Tensor-parallel ranks, each with a share of the tokens and of every expert's
+  // width, gather what came for all of them, and scatter the sums of the results.
   [[nodiscard]] double message() const {
     return b_.parallel().expert_imbalance * expert_exchange_bytes(s_, tokens_, b_.compute());
   }
   [[nodiscard]] Pass per_row() const {
     return {PassKind::embedding, rows_ * held_, s_.hidden, b_.compute()};
   }
-  void travel(std::string_view forward, std::string_view backward, bool sort_first) {
-    constexpr auto kind = CollectiveKind::all_to_all;
-    const bool sort = held_ > 1;
-    b_.begin();
-    if (sort && sort_first) b_.forward("sort by rank", per_row());
-    b_.forward_exchange(forward, Axis::expert, kind, message());
-    if (sort && !sort_first) b_.forward("sort by expert", per_row());
-    if (sort && !sort_first) b_.backward("sort by expert", per_row());
-    b_.backward_exchange(backward, Axis::expert, kind, message());
-    if (sort && sort_first) b_.backward("sort by rank", per_row());
+  [[nodiscard]] bool sorted() const { return ranks_ > 1 && held_ > 1; }
+  [[nodiscard]] double gathered() const {
+    return real(rows_ * held_ * s_.hidden) * info(b_.compute()).bytes;
   }
   void arrive() {
-    if (ranks_ > 1) travel("dispatch", "gradients of dispatched", false);
+    b_.begin();
+    if (ranks_ > 1) b_.forward_exchange("dispatch", Axis::expert, CollectiveKind::all_to_all, message());
+    if (split()) {
+      b_.forward_exchange("dispatched", Axis::tensor, CollectiveKind::all_gather, gathered());
+    }
+    if (sorted()) b_.forward("sort by expert", per_row());
+    if (sorted()) b_.backward("sort by expert", per_row());
+    if (split()) {
+      b_.backward_exchange("dispatched", Axis::tensor, CollectiveKind::reduce_scatter, gathered());
+    }
+    if (ranks_ > 1) {
+      b_.backward_exchange(
+          "gradients of dispatched", Axis::expert, CollectiveKind::all_to_all, message());
+    }
   }
   void leave() {
-    if (ranks_ > 1) travel("combine", "gradients of combined", true);
+    b_.begin();
+    if (sorted()) b_.forward("sort by rank", per_row());
+    if (split()) {
+      b_.forward_exchange("results", Axis::tensor, CollectiveKind::reduce_scatter, gathered());
+    }
+    if (ranks_ > 1) b_.forward_exchange("combine", Axis::expert, CollectiveKind::all_to_all, message());
+    if (ranks_ > 1) {
+      b_.backward_exchange(
+          "gradients of combined", Axis::expert, CollectiveKind::all_to_all, message());
+    }
+    if (split()) b_.backward_exchange("results", Axis::tensor, CollectiveKind::all_gather, gathered());
+    if (sorted()) b_.backward("sort by rank", per_row());
   }
 
   void sum_visits(bool backward) {
@@ -136,14 +155,26 @@ class ExpertLayer {
 
   void shared() {
     const std::int64_t width = s_.shared_experts * s_.expert_ffn;
+    using Cut = StageBuilder::Cut;
     b_.linear({.label = "shared gate",
                .in = s_.hidden,
                .out = width,
                .input = b_.stream(),
-               .siblings = 1});
-    b_.linear({.label = "shared up", .in = s_.hidden, .out = width, .input = b_.stream()});
-    b_.swiglu(width, tokens_);
-    b_.linear({.label = "shared down", .in = width, .out = s_.hidden, .input = b_.compute()});
+               .siblings = 1,
+               .cut = Cut::columns,
+               .last = false});
+    b_.linear({.label = "shared up",
+               .in = s_.hidden,
+               .out = width,
+               .input = b_.stream(),
+               .cut = Cut::columns,
+               .first = false});
+    b_.swiglu(width, b_.tokens());
+    b_.linear({.label = "shared down",
+               .in = width,
+               .out = s_.hidden,
+               .input = b_.compute(),
+               .cut = Cut::rows});
     b_.forward("shared add", Pass{PassKind::add, tokens_, s_.hidden, b_.compute()});
   }
 

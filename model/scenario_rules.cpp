@@ -13,7 +13,6 @@ using Violations = std::vector<RuleViolation>;
 // In the words of a message: "models of family resnet".
 std::string kind_of(const ModelShape& model) {
   if (model.kv_rank > 0) return "models with latent attention";
-  if (model.experts > 0) return "models with experts";
   return "models of family " + std::string(family_names[static_cast<std::size_t>(model.family)]);
 }
 
@@ -86,6 +85,13 @@ void check_irregular(Violations& found, const Irregular& i) {
   }
 }
 
+// A mixture with the usual attention is split as well: its experts' widths, its routers' tokens.
+bool can_share_sequence(const ModelShape& model) {
+  ModelShape dense = model;
+  dense.experts = 0;
+  return can_be_split(dense);
+}
+
 // Tensor parallelism as Megatron-LM has it: every rank holds whole heads. Fewer key-value heads than
 // ranks are held by several.
 void check_tensor(Violations& found, const Scenario& s) {
@@ -100,7 +106,16 @@ void check_tensor(Violations& found, const Scenario& s) {
                          std::to_string(ranks) + " ranks" + more,
                      {"model"}});
   };
-  if (ranks > 1 && !can_be_split(m)) {
+  if (m.experts > 0 && can_share_sequence(m)) {
+    must_divide(m.expert_ffn, "expert_ffn", "");
+    if (!s.parallel.sequence) {
+      found.push_back({"parallel",
+                       "sequence",
+                       "tensor > 1 needs sequence = true for models with experts: each rank routes its own tokens",
+                       {"tensor", "model"}});
+    }
+  }
+  if (ranks > 1 && !can_share_sequence(m)) {
     found.push_back({"parallel",
                      "tensor",
                      "tensor must be 1 for " + kind_of(m) + ": their layers are not split over ranks here",
@@ -125,7 +140,7 @@ void check_tensor(Violations& found, const Scenario& s) {
 // What the splits ask of a sequence.
 void check_sequence_splits(Violations& found, const Scenario& s) {
   const Parallel& p = s.parallel;
-  if (p.context > 1 && !can_be_split(s.model)) {
+  if (p.context > 1 && !can_share_sequence(s.model)) {
     found.push_back({"parallel",
                      "context",
                      "context must be 1 for " + kind_of(s.model) +

@@ -21,6 +21,7 @@ ModelShape rank_shape(const ModelShape& shape, const Parallel& parallel) {
   share.heads /= parallel.tensor;
   share.kv_heads = std::max<std::int64_t>(1, shape.kv_heads / parallel.tensor);
   share.ffn /= parallel.tensor;
+  share.expert_ffn /= parallel.tensor;
   share.vocab /= parallel.tensor;
   return share;
 }

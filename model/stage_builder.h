@@ -28,6 +28,8 @@ class StageBuilder {
 
   // Tokens outside the split matrices: norms, residuals, dropout.
   [[nodiscard]] std::int64_t stream_tokens() const { return stream_tokens_; }
+  // Those that the split matrices see.
+  [[nodiscard]] std::int64_t tokens() const { return tokens_; }
   [[nodiscard]] const Training& training() const { return training_; }
   [[nodiscard]] const Parallel& parallel() const { return parallel_; }
   [[nodiscard]] bool fused() const { return training_.compile; }

@@ -16,7 +16,10 @@ double host_memory_GBps(const GpuProfile& gpu, const Cluster& cluster) {
 Seconds host_update_time(const StepWork& work, const GpuProfile& gpu, const Cluster& cluster) {
   double all = 0;
   for (const Operator& op : work.optimizer) {
-    if (const auto* pass = std::get_if<Pass>(&op.work)) all += bytes(*pass).value;
+    const auto* pass = std::get_if<Pass>(&op.work);
+    // What is narrower is converted as it is read and written.
+    const bool cast = pass != nullptr && (pass->kind == PassKind::cast_up || pass->kind == PassKind::cast_down);
+    if (pass != nullptr && !cast) all += bytes(*pass).value;
   }
   const auto ranks = static_cast<double>(std::max<std::int64_t>(1, cluster.gpus / cluster.nodes));
   return Seconds{all * ranks / (host_memory_GBps(gpu, cluster) * 1e9)};

@@ -13,8 +13,8 @@ namespace stepsight {
 // PCIe 4) and of DDR5-4800 (PCIe 5). A factor of two either way is possible: cores bound to ranks, NUMA.
 double host_memory_GBps(const GpuProfile& gpu, const Cluster& cluster);
 
-// The update of a rank's share: the same passes as on the card, at the host's rate, which all ranks of a
-// machine share.
+// The update of a rank's share: the same passes as on the card but for casts, at the host's rate, which all
+// ranks of a machine share.
 Seconds host_update_time(const StepWork& work, const GpuProfile& gpu, const Cluster& cluster);
 
 }  // namespace stepsight

@@ -227,7 +227,9 @@ Training training_of(const MeasuredRun& r, Family family) {
   const bool autocast = contains(r.precision, "autocast");
   t.precision.master = narrow && !autocast &&
                        (contains(r.precision, "apex") || contains(r.precision, "mixed") ||
-                        uses_megatron(r) || r.tp.value_or(1) > 1);
+                        uses_megatron(r) || r.tp.value_or(1) > 1 ||
+                        // CPU-Adam works on fp32 copies.
+                        updates_on_host(offload_of(r).value_or(Offload::none)));
   t.precision.mixed =
       narrow && (autocast || (contains(r.precision, "amp") && !t.precision.master));
   // Sharded parameters stay in fp32 and are cast as they are gathered.

@@ -102,6 +102,37 @@ TEST_CASE("the fullest rank has more rows and receives more, all layers alike") 
   CHECK(rows(step_work(s).block) == 4096 * 2 / 8);
 }
 
+TEST_CASE("tensor-parallel ranks hold a part of every expert and gather what came for all of them") {
+  Scenario s = mixture("mixtral-8x7b", 16, 4);
+  s.parallel.tensor = 4;
+  s.parallel.sequence = true;
+  REQUIRE(violations(s).empty());
+  const StageWork block = step_work(s).block;
+  const double copies = 4096.0 * 2 * 4096 * 2;  // tokens x top-k x hidden in bf16, of all four ranks
+  const auto bytes = [&](const std::vector<Exchange>& list, std::string_view label) {
+    const auto at = std::ranges::find(list, label, &Exchange::label);
+    REQUIRE(at != list.end());
+    return at->bytes;
+  };
+  CHECK(bytes(block.forward_exchanges, "dispatch") == copies / 4);
+  CHECK(bytes(block.forward_exchanges, "dispatched") == copies);
+  CHECK(bytes(block.forward_exchanges, "results") == copies);
+  CHECK(bytes(block.backward_exchanges, "dispatched") == copies);
+  const auto up = std::ranges::find_if(block.forward, [](const Operator& op) {
+    return op.label == "expert up" && std::holds_alternative<Gemm>(op.work);
+  });
+  const Gemm& g = std::get<Gemm>(up->work);
+  CHECK(g.batch == 2);         // of eight experts
+  CHECK(g.m == 4096);          // 4 x 4096 tokens x 2 / 8
+  CHECK(g.n == 14336 / 4);
+  s.parallel.sequence = false;
+  CHECK(broken(s) ==
+        "tensor > 1 needs sequence = true for models with experts: each rank routes its own tokens");
+  s.parallel.sequence = true;
+  s.model.expert_ffn = 14338;
+  CHECK_THAT(broken(s), match::ContainsSubstring("expert_ffn: 14338 cannot be shared out to 4 ranks"));
+}
+
 TEST_CASE("padding to the experts' capacity travels, too") {
   Scenario s = mixture("mixtral-8x7b", 8, 4);
   const double plain = step_work(s).block.forward_exchanges.front().bytes;
