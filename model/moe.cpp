@@ -48,7 +48,8 @@ class ExpertLayer {
                .in = s_.hidden,
                .out = s_.experts,
                .input = b_.stream(),
-               .siblings = s_.shared_experts > 0 ? 2 : 1});
+               .siblings = s_.shared_experts > 0 ? 2 : 1,
+               .fp8 = false});
     const auto scores = [&](PassKind kind) { return Pass{kind, tokens_, s_.experts, Dtype::fp32}; };
     b_.begin();
     b_.forward("router softmax", scores(PassKind::softmax));
@@ -88,7 +89,11 @@ class ExpertLayer {
   }
   void arrive() {
     b_.begin();
-    if (ranks_ > 1) b_.forward_exchange("dispatch", Axis::expert, CollectiveKind::all_to_all, message());
+    if (ranks_ > 1) {
+      b_.forward_exchange("dispatch", Axis::expert, CollectiveKind::all_to_all, message());
+      // How many tokens go where is known in advance only where all are padded to a capacity.
+      if (s_.capacity_factor == 1) b_.stop_host();
+    }
     if (split()) {
       b_.forward_exchange("dispatched", Axis::tensor, CollectiveKind::all_gather, gathered());
     }
@@ -131,13 +136,22 @@ class ExpertLayer {
   // One product for all experts of the rank, each with its own matrix.
   void grouped(std::string_view label, std::int64_t in, std::int64_t out) {
     const std::int64_t n = held_;
-    const Dtype type = b_.compute();
+    const bool narrow = b_.training().fp8;
+    const Dtype type = narrow ? Dtype::fp8 : b_.compute();
+    const auto to_fp8 = [&](std::int64_t rows, std::int64_t cols) {
+      return Pass{PassKind::copy, rows, cols, b_.compute()};
+    };
     b_.begin();
-    if (mixed()) b_.forward(label, Pass{PassKind::cast_down, n * out, in, type});
+    if (narrow) {
+      b_.forward(fp8_cast, to_fp8(rows_ * n, in));
+      b_.forward(fp8_cast, to_fp8(n * out, in));
+      b_.backward(label, to_fp8(rows_ * n, out));
+    }
+    if (mixed()) b_.forward(label, Pass{PassKind::cast_down, n * out, in, b_.compute()});
     b_.forward(label, Gemm{rows_, out, in, n, type, Layout::TN});
     b_.backward(label, Gemm{rows_, in, out, n, type, Layout::NN});
     b_.backward(label, Gemm{out, in, rows_, n, type, Layout::NT});
-    if (mixed()) b_.backward(label, Pass{PassKind::cast_up, n * out, in, type});
+    if (mixed()) b_.backward(label, Pass{PassKind::cast_up, n * out, in, b_.compute()});
     b_.expert_ready("expert.weight", n * in * out);
     b_.save(real(rows_ * n * in + (mixed() ? n * in * out : 0)) * info(type).bytes);
   }

@@ -117,6 +117,9 @@ struct Training {
   bool fused_optimizer = true;  // false: a loop over tensors, a kernel for each arithmetic step
   Recompute recompute = Recompute::none;
   std::int64_t recompute_layers = 0;  // blocks that recompute, the first ones; 0 = all (with full)
+  // The products of blocks' linear layers in fp8 beside 16-bit everything else: inputs, weights and
+  // gradients are cast before them (Transformer Engine, torchao's float8). Head and router are not.
+  bool fp8 = false;
   bool compile = false;
   // Eager, but with the fused kernels that training stacks bring (Megatron-LM, apex, Transformer
   // Engine): scale, mask and softmax of the scores; both halves of SwiGLU; dropout with the residual's

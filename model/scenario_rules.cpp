@@ -47,6 +47,12 @@ void check_training(Violations& found, const Scenario& s) {
     found.push_back(
         {"training", "seq", "seq is needed: the model does not say its longest", {"model"}});
   }
+  if (s.training.fp8 && info(s.training.precision.compute).bytes != 2) {
+    found.push_back({"training",
+                     "fp8",
+                     "fp8 needs a 16-bit precision: what is not a product is computed in it",
+                     {"precision"}});
+  }
   if (s.training.target_seq > 0 && s.model.family != Family::t5) {
     found.push_back({"training",
                      "target_seq",

@@ -58,6 +58,7 @@ class StageBuilder {
     bool first = true, last = true;
     bool weight_gradient_pending = false;  // a tied weight: complete only in another stage
     std::int64_t rows = 0;                 // 0: one a token
+    bool fp8 = true;                       // its products are narrow where Training::fp8 says so
   };
   void linear(const Linear& layer);
   // Which tokens a query sees.
@@ -110,6 +111,8 @@ class StageBuilder {
                          CollectiveKind kind,
                          double bytes,
                          std::uint32_t beside = 0);
+  // Of the last message of forward: the host waits for the card before it.
+  void stop_host() { stage_.forward_exchanges.back().stops_host = true; }
 
   // Bytes kept for backward beyond what the pieces count themselves.
   void save(double bytes) { stage_.saved_bytes += bytes; }
@@ -134,6 +137,14 @@ class StageBuilder {
   // Tokens of a sequence that the rank sees.
   [[nodiscard]] std::int64_t seq() const { return training_.seq / parallel_.context; }
   [[nodiscard]] std::int64_t rows_of(const Linear& layer) const;
+  [[nodiscard]] bool narrow(const Linear& layer) const { return training_.fp8 && layer.fp8; }
+  [[nodiscard]] Dtype product_type(const Linear& layer) const {
+    return narrow(layer) ? Dtype::fp8 : compute();
+  }
+  // Cast and transposed in one pass: backward's products read the other way round.
+  [[nodiscard]] Pass to_fp8(std::int64_t rows, std::int64_t cols) const {
+    return {PassKind::copy, rows, cols, compute()};
+  }
   void gather_columns_input(const Linear& layer);
   void sum_rows_output(const Linear& layer);
   void linear_backward(const Linear& layer, bool cast_input);

@@ -147,7 +147,8 @@ StageWork head(const ModelShape& s, const Training& inputs, const Training& targ
                   .in = s.hidden,
                   .out = s.vocab,
                   .input = decoder.stream(),
-                  .weight_gradient_pending = s.tied_head});
+                  .weight_gradient_pending = s.tied_head,
+                  .fp8 = false});
   decoder.loss();
   return joined(encoder.finish(), decoder.finish());
 }

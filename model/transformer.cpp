@@ -190,7 +190,8 @@ StageWork head(const ModelShape& shape, const Training& training, const Parallel
               .bias = shape.mlm_head,
               .input = b.stream(),
               .cut = Cut::columns,
-              .weight_gradient_pending = shape.tied_head});
+              .weight_gradient_pending = shape.tied_head,
+              .fp8 = false});
     b.loss();
   } else {
     b.sequence_loss();

@@ -14,6 +14,9 @@
 
 namespace stepsight {
 
+// Label of the passes that cast a product's input or weight to fp8.
+inline constexpr std::string_view fp8_cast = "cast to fp8";
+
 // A gradient that is complete once backward[after] has run.
 struct GradientReady {
   std::uint32_t after = 0;
@@ -36,6 +39,8 @@ struct Exchange {
   std::string_view label;
   // Operators from `before` on that do not need its result: they run beside it.
   std::uint32_t beside = 0;
+  // The host reads from the card how much it is to send, and issues nothing until it knows.
+  bool stops_host = false;
 };
 
 // A stretch of the model: the embedding, one block, or the head with the loss.

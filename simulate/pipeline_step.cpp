@@ -52,6 +52,8 @@ Pass pass_of(std::span<const Timed> list,
   }
   for (const TimedExchange& e : exchanges) {
     out.kernel += waiting(e, list);
+    // A host that has read how much to send finds the card waiting.
+    if (e.stops_host) out.kernel += seconds(e.message.issue);
     out.issue += seconds(e.message.issue);
   }
   return out;

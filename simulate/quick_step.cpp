@@ -78,7 +78,7 @@ class Walk {
   std::size_t travel(const Timed& message, Picoseconds after);
   Picoseconds end_of(std::size_t message);
   Picoseconds end_of_messages() { return messages_.empty() ? 0 : end_of(messages_.size() - 1); }
-  void exchange(const Timed& message);
+  void exchange(const Timed& message, bool stops_host = false);
   template <typename Then>
   void operators(std::span<const Timed> list, std::span<const TimedExchange> exchanges, Then then);
 
@@ -214,7 +214,8 @@ Picoseconds Walk::end_of(std::size_t message) {
   return messages_[message].end;
 }
 
-void Walk::exchange(const Timed& message) {
+void Walk::exchange(const Timed& message, bool stops_host) {
+  if (stops_host) host_ = std::max(host_, compute_end_);
   issue(message);
   const Picoseconds start = std::max({host_, compute_end_, exchange_end_});
   idle_until(start);
@@ -232,7 +233,8 @@ void Walk::operators(std::span<const Timed> list,
   std::size_t next = 0;
   for (std::size_t i = 0; i <= list.size(); ++i) {
     while (next < exchanges.size() && exchanges[next].before == i) {
-      exchange(exchanges[next++].message);
+      exchange(exchanges[next].message, exchanges[next].stops_host);
+      ++next;
     }
     if (i == list.size()) break;
     compute(list[i]);

@@ -155,8 +155,10 @@ TaskId Builder::travel(const Timed& message, TaskId after) {
 
 // A lane is in order: what waits for the last of several messages waits for all.
 TaskId Builder::exchange(const TimedExchange& e) {
-  const TaskId issued = issue(e.message);
   const TaskId ready = tasks_.last_in_lane(out_.compute);
+  const TaskId issued =
+      e.stops_host ? tasks_.add({out_.host, e.message.issue, e.message.label, 0}, {ready})
+                   : issue(e.message);
   return tasks_.add(
       {out_.exchange, e.message.kernel, e.message.label, collective_class}, {issued, ready});
 }
@@ -344,7 +346,7 @@ void Builder::host_update() {
 void Builder::optimizer() {
   const Timed& update = timed_.optimizer;
   if (timed_.partial_gradients.kernel > 0) {
-    wait_for(exchange({timed_.partial_gradients, 0, 0}));
+    wait_for(exchange({timed_.partial_gradients, 0, 0, false}));
     compute({0, 0, timed_.partial_gradients.label});
   }
   if (updates_on_host(parallel_.offload)) return host_update();

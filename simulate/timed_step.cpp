@@ -264,7 +264,8 @@ void Pricer::exchanges(std::span<const Exchange> list,
                            micro_steps_ * copies,
                            gpu_.host.collective_us),
                    e.before,
-                   e.beside});
+                   e.beside,
+                   e.stops_host});
   }
 }
 

@@ -36,6 +36,7 @@ struct TimedExchange {
   Timed message;
   std::uint32_t before = 0;
   std::uint32_t beside = 0;
+  bool stops_host = false;  // the host issues it once everything before has run
 };
 
 struct TimedStage {

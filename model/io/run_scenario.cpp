@@ -72,9 +72,7 @@ std::optional<std::string> unsupported(const MeasuredRun& r) {
       std::ranges::find(recompute_names, r.std_recompute) == recompute_names.end()) {
     return "recompute " + r.std_recompute;
   }
-  const auto compute = parse_dtype(r.std_compute);
-  if (!compute) return "compute " + (r.std_compute.empty() ? "not stated" : r.std_compute);
-  if (*compute == Dtype::fp8) return "compute fp8";
+  if (!parse_dtype(r.std_compute)) return "compute " + (r.std_compute.empty() ? "not stated" : r.std_compute);
   return std::nullopt;
 }
 
@@ -221,6 +219,9 @@ Training training_of(const MeasuredRun& r, Family family) {
   if (family == Family::resnet) t.optimizer = OptimizerKind::sgd_momentum;
   t.accumulation = r.grad_accum.value_or(1);
   t.precision.compute = *parse_dtype(r.std_compute);
+  // fp8 is what linear layers multiply in, bf16 what is around them.
+  t.fp8 = t.precision.compute == Dtype::fp8;
+  if (t.fp8) t.precision.compute = Dtype::bf16;
   const bool narrow = info(t.precision.compute).bytes < 4;
   // Apex O2, what its users call mixed, and the stacks that split layers over GPUs hold 16-bit weights
   // beside an fp32 copy; autocast does not.

@@ -220,6 +220,8 @@ constexpr auto keys = std::to_array<ScenarioKey>({
     {"training", "recompute_early_stop", boolean, 0, 0, {}, training<&T::recompute_early_stop>, "true",
      "with recompute = full: a block's last product is not repeated (torch's non-reentrant checkpoint); "
      "false: the whole block is, as Megatron-LM's checkpoint does"},
+    {"training", "fp8", boolean, 0, 0, {}, training<&T::fp8>, "false",
+     "the blocks' linear layers multiply in fp8, with casts before (Transformer Engine, torchao)"},
     {"training", "compile", boolean, 0, 0, {}, training<&T::compile>, "false",
      "torch.compile: fused kernels, less work for the host"},
     {"training", "fused_kernels", boolean, 0, 0, {}, training<&T::fused_kernels>, "false",

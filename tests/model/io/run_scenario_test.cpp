@@ -201,7 +201,6 @@ TEST_CASE("what is not simulated is refused with its reason") {
   CHECK(refusal([](R& r) { r.std_dp = "by hand"; }) == "sharding by hand");
   CHECK(refusal([](R& r) { r.std_offload = "disk"; }) == "offload disk");
   CHECK(refusal([](R& r) { r.std_recompute = "some"; }) == "recompute some");
-  CHECK(refusal([](R& r) { r.std_compute = "fp8"; }) == "compute fp8");
   CHECK(refusal([](R& r) { r.std_compute = "fp4"; }) == "compute fp4");
   CHECK(refusal([](R& r) { r.gpus = 8; }) == "link not stated");
 }
@@ -247,6 +246,10 @@ TEST_CASE("a row's words tell of all-to-all context parallelism and of offloadin
   r.std_intra = "nvswitch";
   r.notes = "all overlap switched off (TP, P2P, grad-reduce; CP is all-to-all)";
   CHECK(scenario(r).parallel.context_mode == ContextMode::all_to_all);
+  r = gpt_row();
+  r.std_compute = "fp8";
+  CHECK(scenario(r).training.fp8);
+  CHECK(scenario(r).training.precision.compute == Dtype::bf16);
   r = gpt_row();
   r.gpus = r.dp = 8;
   r.std_intra = "nvswitch";
