@@ -88,8 +88,9 @@ Seconds least_step(const PipelineShape& shape, const PipelineCosts& costs) {
 }
 
 Seconds least_step(double model_flops, const Scenario& s, const GpuProfile& gpu) {
-  const double peak =
-      gpu.vendor_TFLOPS[static_cast<std::size_t>(s.training.precision.compute)] * 1e12;
+  // No product is faster than the fastest format that the step multiplies in.
+  const Dtype fastest = s.training.fp8 ? Dtype::fp8 : s.training.precision.compute;
+  const double peak = gpu.vendor_TFLOPS[static_cast<std::size_t>(fastest)] * 1e12;
   if (peak <= 0) return Seconds{0};
   return Seconds{model_flops / (peak * static_cast<double>(s.cluster.gpus))};
 }

@@ -108,6 +108,36 @@ TEST_CASE("tokens that travel to their experts take what the messages take") {
   CHECK(with - silent == Approx(messages).epsilon(1e-6));
 }
 
+TEST_CASE("a host that asks how many tokens go where cannot run ahead, unless all are padded") {
+  // With a host much quicker than the card only the wait counts: each dispatch is issued after the router.
+  const GpuProfile quick = with_every_collective(toy_gpu_with_host(1));
+  Scenario s = mixture(8, 8);
+  const StepWork work = step_work(s);
+  CHECK(work.block.forward_exchanges.front().stops_host);
+  CHECK_FALSE(work.block.forward_exchanges.back().stops_host);
+  const auto issued_early = [&](const Scenario& asked) {
+    const StepProgram step = program_of(asked, quick);
+    const Timeline timeline = run(step.program, step.machine);
+    const auto& tasks = step.program.tasks();
+    std::size_t early = 0;
+    for (std::size_t i = 1; i < tasks.size(); ++i) {
+      const TaskLabel& label = step.labels[tasks[i].label];
+      if (tasks[i].lane != index(step.host) || label.text != "dispatch" ||
+          label.kind != WorkKind::communication) {
+        continue;
+      }
+      // The compute task before it in the program.
+      std::size_t before = i;
+      while (before > 0 && tasks[before].lane != index(step.compute)) --before;
+      if (timeline.start[i] < timeline.end[before]) ++early;
+    }
+    return early;
+  };
+  CHECK(issued_early(s) == 0);
+  s.model.capacity_factor = 1.25;
+  CHECK(issued_early(s) > 0);
+}
+
 TEST_CASE("an uneven router makes no step shorter") {
   const GpuProfile gpu = wired_gpu();
   double before = 0;
