@@ -30,9 +30,9 @@ struct PlanFlags : ScenarioFlags {
 };
 
 // Keys that the search itself sets: their arrays are what it chooses from.
-constexpr std::array<std::string_view, 10> searched{"gpus",   "tensor",   "context",   "pipeline",
-                                                    "chunks", "strategy", "schedule",  "recompute",
-                                                    "sequence", "micro_batch"};
+constexpr std::array<std::string_view, 11> searched{
+    "gpus",   "tensor",   "context",  "expert",    "pipeline",   "chunks",
+    "strategy", "schedule", "recompute", "sequence", "micro_batch"};
 
 std::vector<std::int64_t> integers(const std::vector<std::string>& texts) {
   std::vector<std::int64_t> out;
@@ -85,6 +85,7 @@ PlanSpace space_of(ScenarioPoints& points) {
   if (space.gpus.empty()) space.gpus = {1};
   space.tensor = integers(points.given("tensor"));
   space.context = integers(points.given("context"));
+  space.expert = integers(points.given("expert"));
   space.pipeline = integers(points.given("pipeline"));
   space.chunks = integers(points.given("chunks"));
   space.micro_batch = integers(points.given("micro_batch"));

@@ -6,6 +6,7 @@
 #include "model/convnet.h"
 #include "model/latent_attention.h"
 #include "model/moe.h"
+#include "model/t5.h"
 #include "model/transformer_xl.h"
 #include "model/vit.h"
 
@@ -100,6 +101,7 @@ void add_block(TensorList& list, const ModelShape& s) {
       return;
     case Family::resnet:
     case Family::txl:
+    case Family::t5:
       return;  // written down in files of their own
   }
 }
@@ -157,6 +159,7 @@ void head_problems(std::vector<std::string>& found, const ModelShape& s) {
 std::vector<ParameterTensor> parameter_tensors(const ModelShape& shape) {
   if (shape.family == Family::resnet) return convnet_tensors(shape);
   if (shape.family == Family::txl) return transformer_xl_tensors(shape);
+  if (shape.family == Family::t5) return t5_tensors(shape);
   TensorList list;
   list.tensors.reserve(static_cast<std::size_t>(16 * shape.layers + 16));
   if (shape.family == Family::vit) {
@@ -204,6 +207,7 @@ std::vector<std::string> problems(const ModelShape& shape) {
     }
   }
   if (shape.family == Family::txl) take(transformer_xl_problems(shape));
+  if (shape.family == Family::t5) take(t5_problems(shape));
   take(expert_problems(shape));
   take(latent_attention_problems(shape));
   if (shape.family != Family::bert && shape.mlm_head) {
@@ -217,9 +221,10 @@ std::vector<std::string> problems(const ModelShape& shape) {
   }
   // Counts stay exact and far from overflow: 1e15 parameters are a thousand times the largest
   // model.
-  const double block = 4.0 * static_cast<double>(shape.hidden) * static_cast<double>(shape.heads) *
+  const double block = (shape.family == Family::t5 ? 12.0 : 4.0) * static_cast<double>(shape.hidden) * static_cast<double>(shape.heads) *
                            static_cast<double>(shape.head_dim) +
-                       3.0 * static_cast<double>(shape.hidden) * static_cast<double>(shape.ffn) +
+                       (shape.family == Family::t5 ? 6.0 : 3.0) *
+                           static_cast<double>(shape.hidden) * static_cast<double>(shape.ffn) +
                        3.0 * static_cast<double>(shape.hidden) *
                            static_cast<double>(shape.expert_ffn) *
                            static_cast<double>(shape.experts + shape.shared_experts);

@@ -10,9 +10,9 @@
 
 namespace stepsight {
 
-enum class Family { gpt, llama, bert, resnet, vit, txl };
-inline constexpr std::array<std::string_view, 6> family_names{"gpt",    "llama", "bert",
-                                                              "resnet", "vit",   "txl"};
+enum class Family { gpt, llama, bert, resnet, vit, txl, t5 };
+inline constexpr std::array<std::string_view, 7> family_names{"gpt", "llama", "bert", "resnet",
+                                                              "vit", "txl",   "t5"};
 
 // Families whose samples are images, not sequences of tokens.
 constexpr bool takes_images(Family family) {
@@ -93,6 +93,10 @@ constexpr bool can_be_split(const ModelShape& shape) {
 // Attention that sees earlier tokens only.
 constexpr bool is_causal(Family family) {
   return family == Family::gpt || family == Family::llama || family == Family::txl;
+}
+// Scores are divided by the root of a head's width; T5's are not.
+constexpr bool scales_scores(Family family) {
+  return family != Family::t5;
 }
 // Tokens of an image: its patches and the class token. Precondition: patch > 0.
 constexpr std::int64_t image_tokens(const ModelShape& shape) {

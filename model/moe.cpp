@@ -18,20 +18,25 @@ class ExpertLayer {
         s_(shape),
         tokens_(b.stream_tokens()),
         visits_(tokens_ * shape.experts_per_token),
-        rows_(expert_rows(shape, tokens_)) {}
+        ranks_(b.parallel().expert),
+        held_(shape.experts / ranks_),
+        rows_(expert_rows(shape, b.tokens() * ranks_, ranks_ > 1 ? b.parallel().expert_imbalance : 1)) {}
 
   void write() {
     route();
     dispatch();
+    arrive();
     grouped("expert gate", s_.hidden, s_.expert_ffn);
     grouped("expert up", s_.hidden, s_.expert_ffn);
-    b_.swiglu(s_.expert_ffn, rows_ * s_.experts);
+    b_.swiglu(s_.expert_ffn, rows_ * held_);
     grouped("expert down", s_.expert_ffn, s_.hidden);
+    leave();
     combine();
     if (s_.shared_experts > 0) shared();
   }
 
  private:
+  [[nodiscard]] bool split() const { return b_.parallel().tensor > 1; }
   [[nodiscard]] bool mixed() const { return b_.training().precision.mixed; }
   [[nodiscard]] Pass per_visit(PassKind kind) const {
     return {kind, visits_, s_.hidden, b_.compute()};
@@ -43,7 +48,8 @@ class ExpertLayer {
                .in = s_.hidden,
                .out = s_.experts,
                .input = b_.stream(),
-               .siblings = s_.shared_experts > 0 ? 2 : 1});
+               .siblings = s_.shared_experts > 0 ? 2 : 1,
+               .fp8 = false});
     const auto scores = [&](PassKind kind) { return Pass{kind, tokens_, s_.experts, Dtype::fp32}; };
     b_.begin();
     b_.forward("router softmax", scores(PassKind::softmax));
@@ -66,6 +72,56 @@ class ExpertLayer {
     b_.save(real(visits_ * s_.hidden) * info(b_.compute()).bytes);
   }
 
+  // With expert parallelism the copies travel to the ranks that hold their experts, come from each rank in
+  // that rank's order, and are sorted by expert (Megatron-LM, MoEAlltoAllTokenDispatcher); results go
+  // back the same way, and so do gradients in backward. The rank with the fullest experts receives most,
+  // and all wait for it. Tensor-parallel ranks, each with a share of the tokens and of every expert's
+  // width, gather what came for all of them, and scatter the sums of the results.
+  [[nodiscard]] double message() const {
+    return b_.parallel().expert_imbalance * expert_exchange_bytes(s_, tokens_, b_.compute());
+  }
+  [[nodiscard]] Pass per_row() const {
+    return {PassKind::embedding, rows_ * held_, s_.hidden, b_.compute()};
+  }
+  [[nodiscard]] bool sorted() const { return ranks_ > 1 && held_ > 1; }
+  [[nodiscard]] double gathered() const {
+    return real(rows_ * held_ * s_.hidden) * info(b_.compute()).bytes;
+  }
+  void arrive() {
+    b_.begin();
+    if (ranks_ > 1) {
+      b_.forward_exchange("dispatch", Axis::expert, CollectiveKind::all_to_all, message());
+      // How many tokens go where is known in advance only where all are padded to a capacity.
+      if (s_.capacity_factor == 1) b_.stop_host();
+    }
+    if (split()) {
+      b_.forward_exchange("dispatched", Axis::tensor, CollectiveKind::all_gather, gathered());
+    }
+    if (sorted()) b_.forward("sort by expert", per_row());
+    if (sorted()) b_.backward("sort by expert", per_row());
+    if (split()) {
+      b_.backward_exchange("dispatched", Axis::tensor, CollectiveKind::reduce_scatter, gathered());
+    }
+    if (ranks_ > 1) {
+      b_.backward_exchange(
+          "gradients of dispatched", Axis::expert, CollectiveKind::all_to_all, message());
+    }
+  }
+  void leave() {
+    b_.begin();
+    if (sorted()) b_.forward("sort by rank", per_row());
+    if (split()) {
+      b_.forward_exchange("results", Axis::tensor, CollectiveKind::reduce_scatter, gathered());
+    }
+    if (ranks_ > 1) b_.forward_exchange("combine", Axis::expert, CollectiveKind::all_to_all, message());
+    if (ranks_ > 1) {
+      b_.backward_exchange(
+          "gradients of combined", Axis::expert, CollectiveKind::all_to_all, message());
+    }
+    if (split()) b_.backward_exchange("results", Axis::tensor, CollectiveKind::all_gather, gathered());
+    if (sorted()) b_.backward("sort by rank", per_row());
+  }
+
   void sum_visits(bool backward) {
     const std::int64_t sums = s_.experts_per_token - 1;
     if (sums == 0) return;
@@ -77,17 +133,26 @@ class ExpertLayer {
     }
   }
 
-  // One product for all experts, each with its own matrix.
+  // One product for all experts of the rank, each with its own matrix.
   void grouped(std::string_view label, std::int64_t in, std::int64_t out) {
-    const std::int64_t n = s_.experts;
-    const Dtype type = b_.compute();
+    const std::int64_t n = held_;
+    const bool narrow = b_.training().fp8;
+    const Dtype type = narrow ? Dtype::fp8 : b_.compute();
+    const auto to_fp8 = [&](std::int64_t rows, std::int64_t cols) {
+      return Pass{PassKind::copy, rows, cols, b_.compute()};
+    };
     b_.begin();
-    if (mixed()) b_.forward(label, Pass{PassKind::cast_down, n * out, in, type});
+    if (narrow) {
+      b_.forward(fp8_cast, to_fp8(rows_ * n, in));
+      b_.forward(fp8_cast, to_fp8(n * out, in));
+      b_.backward(label, to_fp8(rows_ * n, out));
+    }
+    if (mixed()) b_.forward(label, Pass{PassKind::cast_down, n * out, in, b_.compute()});
     b_.forward(label, Gemm{rows_, out, in, n, type, Layout::TN});
     b_.backward(label, Gemm{rows_, in, out, n, type, Layout::NN});
     b_.backward(label, Gemm{out, in, rows_, n, type, Layout::NT});
-    if (mixed()) b_.backward(label, Pass{PassKind::cast_up, n * out, in, type});
-    b_.ready("expert.weight", n * in * out);
+    if (mixed()) b_.backward(label, Pass{PassKind::cast_up, n * out, in, b_.compute()});
+    b_.expert_ready("expert.weight", n * in * out);
     b_.save(real(rows_ * n * in + (mixed() ? n * in * out : 0)) * info(type).bytes);
   }
 
@@ -104,14 +169,26 @@ class ExpertLayer {
 
   void shared() {
     const std::int64_t width = s_.shared_experts * s_.expert_ffn;
+    using Cut = StageBuilder::Cut;
     b_.linear({.label = "shared gate",
                .in = s_.hidden,
                .out = width,
                .input = b_.stream(),
-               .siblings = 1});
-    b_.linear({.label = "shared up", .in = s_.hidden, .out = width, .input = b_.stream()});
-    b_.swiglu(width, tokens_);
-    b_.linear({.label = "shared down", .in = width, .out = s_.hidden, .input = b_.compute()});
+               .siblings = 1,
+               .cut = Cut::columns,
+               .last = false});
+    b_.linear({.label = "shared up",
+               .in = s_.hidden,
+               .out = width,
+               .input = b_.stream(),
+               .cut = Cut::columns,
+               .first = false});
+    b_.swiglu(width, b_.tokens());
+    b_.linear({.label = "shared down",
+               .in = width,
+               .out = s_.hidden,
+               .input = b_.compute(),
+               .cut = Cut::rows});
     b_.forward("shared add", Pass{PassKind::add, tokens_, s_.hidden, b_.compute()});
   }
 
@@ -119,6 +196,8 @@ class ExpertLayer {
   const ModelShape& s_;
   std::int64_t tokens_;
   std::int64_t visits_;  // tokens times the experts that each visits
+  std::int64_t ranks_;   // that share out the experts
+  std::int64_t held_;    // experts of this rank
   std::int64_t rows_;    // of each expert
 };
 
@@ -128,13 +207,19 @@ void require(std::vector<std::string>& found, bool good, const std::string& sent
 
 }  // namespace
 
-std::int64_t expert_rows(const ModelShape& shape, std::int64_t tokens) {
+std::int64_t expert_rows(const ModelShape& shape, std::int64_t tokens, double imbalance) {
   const double even = real(tokens * shape.experts_per_token) / real(shape.experts);
-  return std::max<std::int64_t>(1, std::llround(std::ceil(even * shape.capacity_factor - 1e-9)));
+  const double rows = even * shape.capacity_factor * imbalance;
+  return std::max<std::int64_t>(1, std::llround(std::ceil(rows - 1e-9)));
 }
 
 double expert_exchange_bytes(const ModelShape& shape, std::int64_t tokens, Dtype dtype) {
-  return real(tokens * shape.experts_per_token) * real(shape.hidden) * info(dtype).bytes;
+  return real(tokens * shape.experts_per_token) * shape.capacity_factor * real(shape.hidden) *
+         info(dtype).bytes;
+}
+
+double expert_parameters(const ModelShape& s) {
+  return real(s.layers - s.dense_layers) * 3 * real(s.experts) * real(s.hidden) * real(s.expert_ffn);
 }
 
 void expert_feed_forward(StageBuilder& b, const ModelShape& shape) {

@@ -14,14 +14,18 @@
 
 namespace stepsight {
 
-// Rows that each expert works through: tokens x experts_per_token / experts x capacity_factor, rounded
-// up.
-std::int64_t expert_rows(const ModelShape& shape, std::int64_t tokens);
+// Rows that each expert works through: tokens x experts_per_token / experts x capacity_factor x
+// `imbalance`, rounded up. `tokens`: of all ranks that send it some.
+std::int64_t expert_rows(const ModelShape& shape, std::int64_t tokens, double imbalance = 1);
 
 // Bytes that a rank with `tokens` tokens hands to the experts' ranks in one layer, its own included
-// (dispatch), and gets back (combine): each token once for each of its experts. Backward moves the
-// same again. All of it stays on the rank without expert parallelism.
+// (dispatch), and gets back (combine): each token once for each of its experts, padded to the capacity.
+// Backward moves the same again. All of it stays on the rank without expert parallelism; with it
+// (expert - 1) / expert travel.
 double expert_exchange_bytes(const ModelShape& shape, std::int64_t tokens, Dtype dtype);
+
+// Elements of all layers' experts, the shared ones not among them.
+double expert_parameters(const ModelShape& shape);
 
 // The layer's work after its norm. Precondition: shape.experts > 0.
 void expert_feed_forward(StageBuilder& b, const ModelShape& shape);

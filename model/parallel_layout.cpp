@@ -43,6 +43,11 @@ std::int64_t stride_of(const Scenario& s, Axis axis) {
                                              : stride_of(s, Split::data));
     case Axis::replicate:
       return stride_of(s, Axis::shard) * axis_size(s, Axis::shard);
+    case Axis::expert_shard:
+    case Axis::expert_data:
+      return stride_of(s, Axis::data) * s.parallel.expert;
+    case Axis::expert_replicate:
+      return stride_of(s, Axis::expert_shard) * axis_size(s, Axis::expert_shard);
   }
   return 1;
 }
@@ -68,6 +73,10 @@ std::int64_t axis_size(const Scenario& scenario, Axis axis) {
     case Axis::shard: return shards;
     case Axis::replicate: return data / shards;
     case Axis::pipeline: return p.pipeline;
+    case Axis::expert_shard: return std::max<std::int64_t>(1, shards / p.expert);
+    case Axis::expert_replicate:
+      return data / p.expert / std::max<std::int64_t>(1, shards / p.expert);
+    case Axis::expert_data: return data / p.expert;
   }
   return 1;
 }

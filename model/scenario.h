@@ -73,11 +73,16 @@ constexpr bool shards_parameters(Strategy s) {
 // (Korthikanti et al. 2022); or the blocks' inputs only (each block runs forward again).
 enum class Recompute { none, selective, full };
 // How context-parallel ranks come by the others' keys and values: passed around while the attention of
-// those at hand runs, or gathered before it.
-enum class ContextMode { ring, all_gather };
+// those at hand runs, or gathered before it; or they swap tokens for heads, so that each has whole
+// sequences of some heads (Jacobs et al. 2023, DeepSpeed-Ulysses).
+enum class ContextMode { ring, all_gather, all_to_all };
 // How a pipeline's micro-batches take turns.
 enum class PipelineSchedule { one_f_one_b, gpipe, interleaved, zero_bubble };
 // What lies in host memory and crosses PCIe when it is needed.
+//   optimizer    the optimizer's states, which the host's CPUs update: gradients go there, updated
+//                parameters come back (Ren et al. 2021, ZeRO-Offload)
+//   parameters   the shards of parameters and gradients, too (FSDP's CPUOffload, ZeRO-3)
+//   activations  what each block keeps for its backward
 enum class Offload { none, optimizer, parameters, activations };
 
 // The words that files and flags use, in the order of the enumerators.
@@ -87,17 +92,24 @@ inline constexpr std::array<std::string_view, 6> strategy_names{
 inline constexpr std::array<std::string_view, 3> recompute_names{"none", "selective", "full"};
 inline constexpr std::array<std::string_view, 4> attention_kernel_names{
     "usual", "flash1", "flash2", "flash3"};
-inline constexpr std::array<std::string_view, 2> context_mode_names{"ring", "all-gather"};
+inline constexpr std::array<std::string_view, 3> context_mode_names{"ring", "all-gather",
+                                                                     "all-to-all"};
 inline constexpr std::array<std::string_view, 4> schedule_names{
     "1f1b", "gpipe", "interleaved", "zero-bubble"};
 inline constexpr std::array<std::string_view, 4> offload_names{
     "none", "optimizer", "parameters", "activations"};
+
+// The host's CPUs update the parameters.
+constexpr bool updates_on_host(Offload offload) {
+  return offload == Offload::optimizer || offload == Offload::parameters;
+}
 
 struct Training {
   std::int64_t batch = 1;         // sequences of each GPU in one micro-step
   std::int64_t global_batch = 0;  // sequences of a step over all GPUs where the scenario fixes them
                                   // (strong scaling; batch follows from it); 0 = batch is fixed
   std::int64_t seq = 0;           // tokens of a sequence; 0 = the model's longest
+  std::int64_t target_seq = 0;    // tokens of a target sequence (t5); 0 = as seq
   std::int64_t accumulation = 1;  // micro-steps between two optimizer steps
   Precision precision;
   std::optional<Dtype> gradient_dtype;  // of the all-reduce; empty = as the parameters
@@ -105,6 +117,9 @@ struct Training {
   bool fused_optimizer = true;  // false: a loop over tensors, a kernel for each arithmetic step
   Recompute recompute = Recompute::none;
   std::int64_t recompute_layers = 0;  // blocks that recompute, the first ones; 0 = all (with full)
+  // The products of blocks' linear layers in fp8 beside 16-bit everything else: inputs, weights and
+  // gradients are cast before them (Transformer Engine, torchao's float8). Head and router are not.
+  bool fp8 = false;
   bool compile = false;
   // Eager, but with the fused kernels that training stacks bring (Megatron-LM, apex, Transformer
   // Engine): scale, mask and softmax of the scores; both halves of SwiGLU; dropout with the residual's
@@ -129,6 +144,7 @@ struct Cluster {
   std::string link;  // link name, e.g. "nvlink4-nvswitch" or "loopback:2"; empty with one GPU
   std::int64_t nodes = 1;  // machines that the GPUs are spread over evenly
   std::int64_t gpus_per_node = 0;  // instead: nodes follow from it; 0 = nodes are said
+  double host_memory_GBps = 0;  // that a machine's CPUs read and write together; 0 = a class value
   std::string topo;        // file of `nvidia-smi topo -m` text, "[cluster.topology]", or empty
   // What `link` and `topo` stand for, once a reader has looked them up (model/io/link_file.h). Null:
   // the name alone decides.
@@ -156,6 +172,7 @@ struct Parallel {
   std::int64_t context = 1;
   ContextMode context_mode = ContextMode::ring;
   std::int64_t expert = 1;
+  double expert_imbalance = 1;  // tokens of the expert rank that gets most, over the mean rank's
   std::int64_t pipeline = 1;
   std::int64_t chunks = 1;  // of the model on each pipeline stage
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;

@@ -1,5 +1,6 @@
 #include "model/scenario_rules.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "model/parallel_layout.h"
@@ -12,7 +13,6 @@ using Violations = std::vector<RuleViolation>;
 // In the words of a message: "models of family resnet".
 std::string kind_of(const ModelShape& model) {
   if (model.kv_rank > 0) return "models with latent attention";
-  if (model.experts > 0) return "models with experts";
   return "models of family " + std::string(family_names[static_cast<std::size_t>(model.family)]);
 }
 
@@ -47,6 +47,18 @@ void check_training(Violations& found, const Scenario& s) {
     found.push_back(
         {"training", "seq", "seq is needed: the model does not say its longest", {"model"}});
   }
+  if (s.training.fp8 && info(s.training.precision.compute).bytes != 2) {
+    found.push_back({"training",
+                     "fp8",
+                     "fp8 needs a 16-bit precision: what is not a product is computed in it",
+                     {"precision"}});
+  }
+  if (s.training.target_seq > 0 && s.model.family != Family::t5) {
+    found.push_back({"training",
+                     "target_seq",
+                     "target_seq needs a model with an encoder and a decoder (family t5)",
+                     {"model"}});
+  }
   if (longest > 0 && s.training.seq > longest) {
     const std::string_view limit = s.model.positions > 0 ? "positions" : "max_seq";
     found.push_back({"training",
@@ -79,6 +91,13 @@ void check_irregular(Violations& found, const Irregular& i) {
   }
 }
 
+// A mixture with the usual attention is split as well: its experts' widths, its routers' tokens.
+bool can_share_sequence(const ModelShape& model) {
+  ModelShape dense = model;
+  dense.experts = 0;
+  return can_be_split(dense);
+}
+
 // Tensor parallelism as Megatron-LM has it: every rank holds whole heads. Fewer key-value heads than
 // ranks are held by several.
 void check_tensor(Violations& found, const Scenario& s) {
@@ -93,7 +112,16 @@ void check_tensor(Violations& found, const Scenario& s) {
                          std::to_string(ranks) + " ranks" + more,
                      {"model"}});
   };
-  if (ranks > 1 && !can_be_split(m)) {
+  if (m.experts > 0 && can_share_sequence(m)) {
+    must_divide(m.expert_ffn, "expert_ffn", "");
+    if (!s.parallel.sequence) {
+      found.push_back({"parallel",
+                       "sequence",
+                       "tensor > 1 needs sequence = true for models with experts: each rank routes its own tokens",
+                       {"tensor", "model"}});
+    }
+  }
+  if (ranks > 1 && !can_share_sequence(m)) {
     found.push_back({"parallel",
                      "tensor",
                      "tensor must be 1 for " + kind_of(m) + ": their layers are not split over ranks here",
@@ -118,7 +146,7 @@ void check_tensor(Violations& found, const Scenario& s) {
 // What the splits ask of a sequence.
 void check_sequence_splits(Violations& found, const Scenario& s) {
   const Parallel& p = s.parallel;
-  if (p.context > 1 && !can_be_split(s.model)) {
+  if (p.context > 1 && !can_share_sequence(s.model)) {
     found.push_back({"parallel",
                      "context",
                      "context must be 1 for " + kind_of(s.model) +
@@ -145,6 +173,17 @@ void check_sequence_splits(Violations& found, const Scenario& s) {
                          std::to_string(p.tensor),
                      {"tensor", "context", "seq", "model"}});
   }
+  if (p.context > 1 && p.context_mode == ContextMode::all_to_all &&
+      (s.model.heads / p.tensor % p.context != 0 ||
+       std::max<std::int64_t>(1, s.model.kv_heads / p.tensor) % p.context != 0)) {
+    found.push_back({"parallel",
+                     "context",
+                     "context_mode \"all-to-all\" needs context to divide the heads of a rank: " +
+                         std::to_string(s.model.heads) + " heads and " +
+                         std::to_string(s.model.kv_heads) + " key-value heads over tensor = " +
+                         std::to_string(p.tensor) + " and context = " + std::to_string(p.context),
+                     {"context_mode", "model", "tensor"}});
+  }
   if (p.context > 1 && !s.training.flash_attention) {
     found.push_back({"parallel",
                      "context",
@@ -153,7 +192,44 @@ void check_sequence_splits(Violations& found, const Scenario& s) {
   }
 }
 
+// Experts are shared out inside data parallelism, whole and as many to each rank.
+void check_expert_split(Violations& found, const Scenario& s) {
+  const Parallel& p = s.parallel;
+  const auto broken = [&](std::string what, std::vector<std::string_view> involves) {
+    found.push_back({"parallel", "expert", std::move(what), std::move(involves)});
+  };
+  const std::string experts = std::to_string(s.model.experts);
+  if (s.model.experts == 0) {
+    broken("expert must be 1 for a model without experts (mixtures have `experts` in [model])",
+           {"model"});
+    return;
+  }
+  if (s.model.experts % p.expert != 0) {
+    broken("expert must divide the model's experts: " + experts + " cannot be shared out to " +
+               std::to_string(p.expert) + " ranks",
+           {"model", "experts"});
+  }
+  const std::int64_t data = axis_size(s, Axis::data);
+  if (data % p.expert != 0) {
+    broken("expert must divide the " + std::to_string(data) + " data-parallel ranks, got " +
+               std::to_string(p.expert),
+           {"gpus", "tensor", "context", "pipeline"});
+  }
+  if (p.shard_group > 0 && p.shard_group % p.expert != 0 && p.expert % p.shard_group != 0) {
+    broken("of expert and shard_group one must divide the other, got " + std::to_string(p.expert) +
+               " and " + std::to_string(p.shard_group),
+           {"shard_group"});
+  }
+}
+
 void check_pipeline_split(Violations& found, const Scenario& s) {
+  if (s.model.family == Family::t5) {
+    found.push_back({"parallel",
+                     "pipeline",
+                     "pipeline must be 1 for models of family t5: their decoder needs the whole encoder's result",
+                     {"model"}});
+    return;
+  }
   const Parallel& p = s.parallel;
   const auto broken = [&](const char* key, std::string what, std::vector<std::string_view> involves) {
     found.push_back({"parallel", key, std::move(what), std::move(involves)});
@@ -162,6 +238,14 @@ void check_pipeline_split(Violations& found, const Scenario& s) {
     broken("pipeline",
            "pipeline x chunks must be at most the model's " + std::to_string(s.model.layers) +
                " layers, got " + std::to_string(p.pipeline * p.chunks),
+           {"model", "chunks"});
+  }
+  const std::int64_t first = (s.model.layers + p.pipeline * p.chunks - 1) / (p.pipeline * p.chunks);
+  if (s.model.dense_layers > first) {
+    broken("pipeline",
+           "the model's " + std::to_string(s.model.dense_layers) +
+               " layers without experts must fit on the first of pipeline x chunks stretches, which has " +
+               std::to_string(first) + " layers",
            {"model", "chunks"});
   }
   const bool interleaved = p.schedule == PipelineSchedule::interleaved;
@@ -180,17 +264,38 @@ void check_pipeline_split(Violations& found, const Scenario& s) {
   }
 }
 
+void check_offload(Violations& found, const Scenario& s) {
+  const Parallel& p = s.parallel;
+  const auto broken = [&](std::string what, std::vector<std::string_view> involves) {
+    found.push_back({"parallel", "offload", std::move(what), std::move(involves)});
+  };
+  if (p.pipeline > 1) {
+    broken("offload needs pipeline = 1: stages that offload are not simulated", {"pipeline"});
+  }
+  if (p.offload == Offload::parameters && !shards_parameters(p.strategy)) {
+    broken("offload = \"parameters\" needs strategy \"fsdp\" or \"zero3\", on one GPU, too", {"strategy"});
+  }
+  if (p.offload == Offload::optimizer && !shards_optimizer(p.strategy) &&
+      s.cluster.gpus > p.tensor * p.context * p.pipeline) {
+    broken("offload = \"optimizer\" needs a strategy that shares the optimizer's states out (zero1, zero2, "
+           "zero3, fsdp) on more than one data-parallel rank",
+           {"strategy", "gpus"});
+  }
+  if (updates_on_host(p.offload) && loopback_count(s.cluster.link)) {
+    broken("offload of states does not go with a loop-back link", {"link"});
+  }
+}
+
 // What the splits ask of the model and of the number of GPUs.
 void check_splits(Violations& found, const Scenario& s) {
   const Parallel& p = s.parallel;
   const auto not_yet = [&](bool asked, const char* key, const char* what) {
     if (asked) found.push_back({"parallel", key, std::string(what) + " is not simulated yet", {}});
   };
-  not_yet(p.expert > 1, "expert", "expert parallelism");
   not_yet(p.pipeline > 1 && shards_gradients(p.strategy), "strategy",
           "a pipeline whose gradients or parameters are sharded");
   if (p.pipeline > 1) check_pipeline_split(found, s);
-  not_yet(p.offload != Offload::none, "offload", "offloading");
+  if (p.offload != Offload::none) check_offload(found, s);
   if (p.tensor > 1) check_tensor(found, s);
   if (p.tensor >= 1 && p.context >= 1) check_sequence_splits(found, s);
   if (!parse_order(p.order)) {
@@ -211,6 +316,7 @@ void check_splits(Violations& found, const Scenario& s) {
                      {"tensor", "context", "pipeline"}});
     return;
   }
+  if (p.expert > 1) check_expert_split(found, s);
   const std::int64_t data = axis_size(s, Axis::data);
   if (p.shard_group > 0 && data % p.shard_group != 0) {
     found.push_back({"parallel",

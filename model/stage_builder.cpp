@@ -21,6 +21,7 @@ ModelShape rank_shape(const ModelShape& shape, const Parallel& parallel) {
   share.heads /= parallel.tensor;
   share.kv_heads = std::max<std::int64_t>(1, shape.kv_heads / parallel.tensor);
   share.ffn /= parallel.tensor;
+  share.expert_ffn /= parallel.tensor;
   share.vocab /= parallel.tensor;
   return share;
 }
@@ -42,6 +43,11 @@ void StageBuilder::ready(std::string_view role, std::int64_t elements, bool part
   Piece& p = pieces_.back();
   p.ready.push_back(
       {static_cast<std::uint32_t>(p.backward.size() - 1), elements, role, partial && sequence()});
+}
+
+void StageBuilder::expert_ready(std::string_view role, std::int64_t elements) {
+  ready(role, elements);
+  pieces_.back().ready.back().experts = parallel_.expert > 1;
 }
 
 void StageBuilder::forward_exchange(std::string_view label,
@@ -123,9 +129,12 @@ void StageBuilder::linear(const Linear& layer) {
     save(real(weights) * size_of(compute()));  // autocast keeps the cast weight until backward
   }
   gather_columns_input(layer);
-  forward(layer.label, Gemm{rows, layer.out, layer.in, 1, compute(), Layout::TN});
+  // Layers that share an input cast it once.
+  if (narrow(layer) && layer.first) forward(fp8_cast, to_fp8(rows, layer.in));
+  if (narrow(layer)) forward(fp8_cast, to_fp8(layer.out, layer.in));
+  forward(layer.label, Gemm{rows, layer.out, layer.in, 1, product_type(layer), Layout::TN});
   sum_rows_output(layer);
-  save(real(kept_rows * layer.in) * size_of(compute()));
+  save(real(kept_rows * layer.in) * size_of(product_type(layer)));
   linear_backward(layer, cast_input);
 }
 
@@ -153,7 +162,8 @@ void StageBuilder::linear_backward(const Linear& layer, bool cast_input) {
       backward("input gradient", Pass{PassKind::add, rows, layer.in, layer.input});
     }
   };
-  backward(label, Gemm{rows, layer.in, layer.out, 1, compute(), Layout::NN});
+  if (narrow(layer)) backward(label, to_fp8(rows, layer.out));
+  backward(label, Gemm{rows, layer.in, layer.out, 1, product_type(layer), Layout::NN});
   if (columns) add_siblings();
   if (columns && layer.first) {
     backward_exchange(label,
@@ -181,7 +191,7 @@ void StageBuilder::weight_gradient(const Linear& layer) {
   const std::int64_t rows = rows_of(layer);
   const std::string_view label = layer.label;
   const bool mixed = training_.precision.mixed;
-  backward(label, Gemm{layer.out, layer.in, rows, 1, compute(), Layout::NT});
+  backward(label, Gemm{layer.out, layer.in, rows, 1, product_type(layer), Layout::NT});
   if (mixed) backward(label, Pass{PassKind::cast_up, layer.out, layer.in, compute()});
   if (!layer.weight_gradient_pending) {
     ready("weight", layer.in * layer.out, layer.cut == Cut::none);

@@ -28,7 +28,10 @@ class StageBuilder {
 
   // Tokens outside the split matrices: norms, residuals, dropout.
   [[nodiscard]] std::int64_t stream_tokens() const { return stream_tokens_; }
+  // Those that the split matrices see.
+  [[nodiscard]] std::int64_t tokens() const { return tokens_; }
   [[nodiscard]] const Training& training() const { return training_; }
+  [[nodiscard]] const Parallel& parallel() const { return parallel_; }
   [[nodiscard]] bool fused() const { return training_.compile; }
   // Passes that both a compiler and the stacks' own kernels fuse.
   [[nodiscard]] bool fused_kernels() const { return training_.compile || training_.fused_kernels; }
@@ -55,9 +58,16 @@ class StageBuilder {
     bool first = true, last = true;
     bool weight_gradient_pending = false;  // a tied weight: complete only in another stage
     std::int64_t rows = 0;                 // 0: one a token
+    bool fp8 = true;                       // its products are narrow where Training::fp8 says so
   };
   void linear(const Linear& layer);
-  void attention();
+  // Which tokens a query sees.
+  struct Attending {
+    bool causal = false;
+    std::int64_t keys = 0;  // of another sequence; 0: of its own
+  };
+  void attention() { attention({is_causal(shape_.family), 0}); }
+  void attention(const Attending& seen);
   void rotary();
   // `rows`: 0 for one a token.
   void gelu(std::int64_t width, std::int64_t rows = 0);
@@ -87,6 +97,22 @@ class StageBuilder {
     pieces_.back().backward.push_back({work, label});
   }
   void ready(std::string_view role, std::int64_t elements, bool partial = false);
+  // A gradient of the experts that this rank holds.
+  void expert_ready(std::string_view role, std::int64_t elements);
+  // A message before what is launched next, forward or in the piece's backward. The next `beside`
+  // operators do not wait for it.
+  void forward_exchange(std::string_view label,
+                        Axis axis,
+                        CollectiveKind kind,
+                        double bytes,
+                        std::uint32_t beside = 0);
+  void backward_exchange(std::string_view label,
+                         Axis axis,
+                         CollectiveKind kind,
+                         double bytes,
+                         std::uint32_t beside = 0);
+  // Of the last message of forward: the host waits for the card before it.
+  void stop_host() { stage_.forward_exchanges.back().stops_host = true; }
 
   // Bytes kept for backward beyond what the pieces count themselves.
   void save(double bytes) { stage_.saved_bytes += bytes; }
@@ -99,16 +125,6 @@ class StageBuilder {
     std::vector<Exchange> exchanges;   // `before`, too
   };
 
-  void forward_exchange(std::string_view label,
-                        Axis axis,
-                        CollectiveKind kind,
-                        double bytes,
-                        std::uint32_t beside = 0);
-  void backward_exchange(std::string_view label,
-                         Axis axis,
-                         CollectiveKind kind,
-                         double bytes,
-                         std::uint32_t beside = 0);
   Piece& piece() { return pieces_.emplace_back(); }
   [[nodiscard]] Pass pass(PassKind kind, std::int64_t cols, Dtype type) const {
     return {kind, tokens_, cols, type};
@@ -121,17 +137,26 @@ class StageBuilder {
   // Tokens of a sequence that the rank sees.
   [[nodiscard]] std::int64_t seq() const { return training_.seq / parallel_.context; }
   [[nodiscard]] std::int64_t rows_of(const Linear& layer) const;
+  [[nodiscard]] bool narrow(const Linear& layer) const { return training_.fp8 && layer.fp8; }
+  [[nodiscard]] Dtype product_type(const Linear& layer) const {
+    return narrow(layer) ? Dtype::fp8 : compute();
+  }
+  // Cast and transposed in one pass: backward's products read the other way round.
+  [[nodiscard]] Pass to_fp8(std::int64_t rows, std::int64_t cols) const {
+    return {PassKind::copy, rows, cols, compute()};
+  }
   void gather_columns_input(const Linear& layer);
   void sum_rows_output(const Linear& layer);
   void linear_backward(const Linear& layer, bool cast_input);
   void weight_gradient(const Linear& layer);
   void vocabulary_sum(std::string_view label);
-  void fused_attention();
-  [[nodiscard]] Attention whole_attention() const;
-  void ring_attention();
-  void gathered_attention();
-  void attention_core(bool again);
-  void unfused_attention();
+  void fused_attention(const Attending& seen);
+  [[nodiscard]] Attention whole_attention(const Attending& seen) const;
+  void ring_attention(const Attending& seen);
+  void gathered_attention(const Attending& seen);
+  void exchanged_attention(const Attending& seen);
+  void attention_core(const Attending& seen, bool again);
+  void unfused_attention(const Attending& seen);
   void position_embedding();
   void token_type_embedding();
 

@@ -118,7 +118,7 @@ double StageWalk::gathered_share(std::size_t i) const {
 
 void StageWalk::forward_gemm(std::size_t i, const Gemm& gemm) {
   const std::string_view label = stage_.forward[i].label;
-  const double input = real(gemm.m) * real(gemm.k) * real(gemm.batch) * width();
+  const double input = real(gemm.m) * real(gemm.k) * real(gemm.batch) * info(gemm.dtype).bytes;
   // Query, key and value, or gate and up, read one tensor, unless autocast casts it for each.
   const bool sibling = product_ != nullptr && cast_input_ == 0 && product_->m == gemm.m &&
                        product_->k == gemm.k && gemm.batch == 1;
@@ -212,7 +212,7 @@ void StageWalk::forward(std::size_t i) {
       const bool weight = pass.rows > 1 && cast_weight_ == 0;
       if (weight) cast_weight_ = output;
       if (!weight && next != nullptr) cast_input_ = output;
-    } else {
+    } else if (op.label != fp8_cast) {
       product_ = nullptr;
     }
   }

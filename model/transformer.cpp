@@ -7,6 +7,7 @@
 #include "model/latent_attention.h"
 #include "model/moe.h"
 #include "model/stage_builder.h"
+#include "model/t5.h"
 #include "model/transformer_xl.h"
 #include "model/vit.h"
 
@@ -15,6 +16,10 @@ namespace stepsight {
 namespace {
 
 using Cut = StageBuilder::Cut;
+
+double real(std::int64_t value) {
+  return static_cast<double>(value);
+}
 
 void query_key_value(StageBuilder& b, const ModelShape& s, Dtype input, bool residual) {
   const std::int64_t q = s.heads * s.head_dim;
@@ -185,7 +190,8 @@ StageWork head(const ModelShape& shape, const Training& training, const Parallel
               .bias = shape.mlm_head,
               .input = b.stream(),
               .cut = Cut::columns,
-              .weight_gradient_pending = shape.tied_head});
+              .weight_gradient_pending = shape.tied_head,
+              .fp8 = false});
     b.loss();
   } else {
     b.sequence_loss();
@@ -247,6 +253,7 @@ ModelStages stages_of(const ModelShape& shape,
   Training training = asked;
   if (shape.family == Family::vit) training.seq = image_tokens(shape);
   if (shape.family == Family::resnet) return convnet_stages(shape, training);
+  if (shape.family == Family::t5) return t5_stages(shape, training, parallel);
   return {embedding(shape, training, parallel),
           block(shape, training, parallel),
           head(shape, training, parallel),
@@ -256,6 +263,7 @@ ModelStages stages_of(const ModelShape& shape,
 struct Held {
   Precision precision;      // what parameters and optimizer states are held in
   std::int64_t shards = 1;  // ranks that share the optimizer's states, each its share
+  std::int64_t expert_shards = 1;  // likewise of experts that ranks share out
 };
 
 StepWork build(const ModelShape& whole,
@@ -281,7 +289,7 @@ StepWork build(const ModelShape& whole,
                                                         : stream_bytes(shape, training, parallel);
     work.block = recomputed(std::move(work.block), input, training.recompute_early_stop);
   }
-  const double blocks = static_cast<double>(work.blocks);
+  const double blocks = real(work.blocks);
   work.parameters = static_cast<std::int64_t>(gradient_elements(work.embedding) +
                                               blocks * gradient_elements(work.block) +
                                               gradient_elements(work.head));
@@ -289,8 +297,11 @@ StepWork build(const ModelShape& whole,
                  work.blocks * static_cast<std::int64_t>(work.block.ready.size());
   work.tokens = static_cast<double>(training.batch) * static_cast<double>(training.seq);
   work.model_flops = useful_flops(work);
+  const double of_experts = expert_elements(work);
+  const double updated = (static_cast<double>(work.parameters) - of_experts) / real(held.shards) +
+                         of_experts / real(held.expert_shards);
   const std::int64_t columns =
-      std::max<std::int64_t>(1, work.parameters / work.tensors / held.shards);
+      std::max<std::int64_t>(1, static_cast<std::int64_t>(updated) / work.tensors);
   work.optimizer = optimizer_work(training, held.precision, work.tensors, columns);
   work.optimizer_waits = !training.fused_optimizer;
   if (!training.fused_optimizer) work.optimizer_launches = unfused_launches;
@@ -298,6 +309,17 @@ StepWork build(const ModelShape& whole,
 }
 
 }  // namespace
+
+double expert_elements(const StageWork& stage) {
+  double sum = 0;
+  for (const GradientReady& r : stage.ready) sum += r.experts ? static_cast<double>(r.elements) : 0;
+  return sum;
+}
+
+double expert_elements(const StepWork& work) {
+  return expert_elements(work.embedding) + real(work.blocks) * expert_elements(work.block) +
+         expert_elements(work.head);
+}
 
 double gradient_elements(const StageWork& stage) {
   double sum = 0;
@@ -339,9 +361,11 @@ StepWork step_work(const Scenario& scenario) {
   StepWork work = build(scenario.model,
                         training,
                         parallel,
-                        {scenario.training.precision, axis_size(scenario, Axis::shard)});
+                        {scenario.training.precision,
+                         axis_size(scenario, Axis::shard),
+                         axis_size(scenario, Axis::expert_shard)});
   const std::int64_t ranks = parallel.tensor * parallel.context;
-  if (ranks > 1) {
+  if (ranks > 1 || parallel.expert > 1) {
     work.model_flops =
         step_work(scenario.model, training).model_flops / static_cast<double>(ranks);
   }

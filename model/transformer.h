@@ -14,6 +14,9 @@
 
 namespace stepsight {
 
+// Label of the passes that cast a product's input or weight to fp8.
+inline constexpr std::string_view fp8_cast = "cast to fp8";
+
 // A gradient that is complete once backward[after] has run.
 struct GradientReady {
   std::uint32_t after = 0;
@@ -22,6 +25,8 @@ struct GradientReady {
   // Each tensor-parallel rank has summed over its own tokens only: the ranks' sums are added up once a
   // step (sequence parallelism).
   bool partial = false;
+  // Of experts that are shared out: reduced among the ranks that hold the same ones (of_experts()).
+  bool experts = false;
 };
 
 // A collective within the model's own work (tensor, context or expert parallel): it begins when the
@@ -34,6 +39,8 @@ struct Exchange {
   std::string_view label;
   // Operators from `before` on that do not need its result: they run beside it.
   std::uint32_t beside = 0;
+  // The host reads from the card how much it is to send, and issues nothing until it knows.
+  bool stops_host = false;
 };
 
 // A stretch of the model: the embedding, one block, or the head with the loss.
@@ -49,6 +56,10 @@ struct StageWork {
 
 // Of all parameters whose gradients become complete in the stage.
 double gradient_elements(const StageWork& stage);
+// Those of them that belong to experts which ranks share out.
+double expert_elements(const StageWork& stage);
+struct StepWork;
+double expert_elements(const StepWork& work);
 
 struct StepWork {
   StageWork embedding;

@@ -56,7 +56,8 @@ void image_classifier(StageBuilder& b, const ModelShape& s) {
             .out = s.vocab,
             .bias = true,
             .input = b.stream(),
-            .rows = images});
+            .rows = images,
+            .fp8 = false});
   b.classifier_loss(images, s.vocab);
 }
 

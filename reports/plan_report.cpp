@@ -106,7 +106,7 @@ std::string groups_table(const PlanReport& report) {
   if (several) out += "F fastest  C cheapest  * no other machines are both faster and cheaper\n";
   const bool late = std::ranges::any_of(r.groups, [](const GroupBest& g) { return !g.within_limits; });
   if (late) out += "- outside the limits of [plan]\n";
-  out += wrap("tp tensor, cp context, pp pipeline (x chunks), dp data parallel ranks; mb sequences of a "
+  out += wrap("tp tensor, cp context, ep expert, pp pipeline (x chunks), dp data parallel ranks; mb sequences of a "
               "micro-step x micro-steps; seq sequence parallel") + "\n";
   if (cost) out += "cost in " + currency_of(report) + ", the cheaper of renting and owning\n";
   return out;
@@ -181,6 +181,7 @@ std::string flags_of(const PlanReport& report, const PlanCandidate& c) {
   flag("strategy", name_of(s.parallel.strategy));
   flag("tensor", s.parallel.tensor);
   if (s.parallel.context > 1) flag("context", s.parallel.context);
+  if (s.parallel.expert > 1) flag("expert", s.parallel.expert);
   flag("pipeline", s.parallel.pipeline);
   if (s.parallel.pipeline > 1) flag("schedule", name_of(s.parallel.schedule));
   if (s.parallel.chunks > 1) flag("chunks", s.parallel.chunks);
@@ -199,6 +200,7 @@ Json json_of(const PlanReport& report, const PlanCandidate& c) {
           {"strategy", name_of(s.parallel.strategy)},
           {"tensor", s.parallel.tensor},
           {"context", s.parallel.context},
+          {"expert", s.parallel.expert},
           {"pipeline", s.parallel.pipeline},
           {"data", data_parallel(s)},
           {"schedule", name_of(s.parallel.schedule)},
@@ -226,6 +228,7 @@ std::string plan_words(const PlanSpace& space, const PlanCandidate& c) {
   const auto add = [&](const std::string& text) { out += (out.empty() ? "" : " ") + text; };
   if (c.tensor > 1) add(fmt::format("tp{}{}", c.tensor, c.sequence ? "+seq" : ""));
   if (c.context > 1) add(fmt::format("cp{}", c.context));
+  if (c.expert > 1) add(fmt::format("ep{}", c.expert));
   if (c.pipeline > 1) {
     add(c.chunks > 1 ? fmt::format("pp{}x{}", c.pipeline, c.chunks) : fmt::format("pp{}", c.pipeline));
     if (c.schedule == PipelineSchedule::zero_bubble) add("zero-bubble");
@@ -306,16 +309,16 @@ std::string plan_json(const PlanReport& report) {
 
 std::string candidates_csv(const PlanReport& report) {
   std::string out =
-      "gpu,link,gpus,strategy,tensor,context,pipeline,schedule,chunks,batch,accumulation,recompute,"
+      "gpu,link,gpus,strategy,tensor,context,expert,pipeline,schedule,chunks,batch,accumulation,recompute,"
       "sequence,fate,needed_bytes,least_step_s,step_time_s\n";
   const PlanResult& r = report.result;
   for (std::size_t i = 0; i < r.candidates.size(); ++i) {
     const PlanCandidate& c = r.candidates[i];
     const Scenario s = scenario_of(report.space, c);
     const Judged& j = r.judged[i];
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_cell(s.cluster.gpu),
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_cell(s.cluster.gpu),
                        csv_cell(s.cluster.link), c.gpus, name_of(c.strategy), c.tensor, c.context,
-                       c.pipeline, name_of(c.schedule), c.chunks, c.micro_batch,
+                       c.expert, c.pipeline, name_of(c.schedule), c.chunks, c.micro_batch,
                        s.training.accumulation, name_of(c.recompute), c.sequence,
                        fate_names[static_cast<std::size_t>(j.fate)], j.bytes, j.least_s, j.step_s);
   }

@@ -72,6 +72,7 @@ Json json_of(const Memory& m) {
   for (const MemoryPart& part : memory_parts) {
     out["at_peak"][std::string(part.name) + "_bytes"] = m.at_peak.*part.bytes;
   }
+  if (m.host > 0) out["host_bytes"] = m.host;
   out["remedies"] = Json::array();
   for (const Remedy& r : m.remedies) {
     Json remedy = {{"remedy", remedy_names[static_cast<std::size_t>(r.kind)]},

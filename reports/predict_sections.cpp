@@ -184,8 +184,10 @@ std::string memory(const Memory& m, const Scenario& scenario, const GpuProfile& 
     out += fmt::format("{}{} {}", separator, part.name, format_bytes(m.at_peak.*part.bytes));
     separator = ", ";
   }
-  return out + fmt::format(". Context, communicators and fragmentation take {}.",
-                           format_bytes(m.reserve));
+  out += fmt::format(". Context, communicators and fragmentation take {}.",
+                     format_bytes(m.reserve));
+  if (m.host > 0) out += fmt::format(" Each GPU holds {} in host memory.", format_bytes(m.host));
+  return out;
 }
 
 std::string remedies(const Memory& m) {

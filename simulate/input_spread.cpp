@@ -19,6 +19,7 @@ constexpr double host_spread = 0.33;
 // whole steps (README.md, two cards).
 constexpr double overlap_spread = 0.05;
 constexpr double power_spread = 0.05;
+constexpr double host_memory_spread = 0.5;  // a factor of two lies within 1.4 standard deviations
 
 double error_of(const FitQuality& q) {
   const double median = q.held_out_points > 0 ? q.held_out_median_error : q.fitted_median_error;
@@ -142,12 +143,18 @@ InputSpreads input_spreads(const GpuProfile& gpu,
   } else {
     set(StepInput::copies, {class_value_spread, InputOrigin::class_value});
   }
+  if (scenario.cluster.host_memory_GBps > 0) {
+    set(StepInput::host_memory, {given_bandwidth_spread, InputOrigin::measured});
+  } else {
+    set(StepInput::host_memory, {host_memory_spread, InputOrigin::class_value});
+  }
   const InputSpread power = spread_of(gpu, "power");
   set(StepInput::power, {std::max(power.log_sd, power_spread), power.origin});
   return out;
 }
 
 std::string measuring_command(StepInput input, const Cluster& cluster) {
+  if (input == StepInput::host_memory) return "";
   if (input == StepInput::link_latency || input == StepInput::link_bandwidth) {
     const std::string gpus = std::to_string(std::max<std::int64_t>(cluster.gpus / cluster.nodes, 1));
     const std::string sweep = "all_reduce_perf -b 1K -e 1G -f 2 -g " + gpus + " > sweep.log";

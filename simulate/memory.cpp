@@ -82,7 +82,8 @@ struct Share {
 Share share_of(const Scenario& s, std::int64_t blocks, std::int64_t stage) {
   const Parallel& p = s.parallel;
   Share share;
-  share.blocks = static_cast<double>(blocks_at(blocks, p.pipeline, stage));
+  share.blocks =
+      static_cast<double>(blocks_at(blocks, s.model.dense_layers, p.pipeline, stage));
   share.embedding = stage == 0;
   share.head = stage == p.pipeline - 1;
   if (p.pipeline == 1) return share;
@@ -94,6 +95,22 @@ Share share_of(const Scenario& s, std::int64_t blocks, std::int64_t stage) {
   return share;
 }
 
+// Parameters of the usual layers, and of experts that ranks share out.
+struct Elements {
+  double usual = 0, experts = 0;
+
+  [[nodiscard]] double sum() const { return usual + experts; }
+  friend Elements operator+(Elements a, Elements b) {
+    return {a.usual + b.usual, a.experts + b.experts};
+  }
+  friend Elements operator*(double times, Elements e) { return {times * e.usual, times * e.experts}; }
+};
+
+Elements elements_of(const StageWork& stage) {
+  const double experts = expert_elements(stage);
+  return {gradient_elements(stage) - experts, experts};
+}
+
 // Everything that does not depend on the batch's moment, and the stages' walks.
 class Card {
  public:
@@ -103,7 +120,19 @@ class Card {
 
  private:
   [[nodiscard]] LivenessRules rules() const;
-  [[nodiscard]] double states(const Share& share) const;
+  [[nodiscard]] Elements states(const Share& share) const;
+  // A rank's share of them, or all.
+  [[nodiscard]] double share_of(const Elements& e, bool shared_out) const {
+    return shared_out ? e.usual / shards_ + e.experts / expert_shards_ : e.sum();
+  }
+  [[nodiscard]] double gradient_buckets(const Elements& held) const;
+  [[nodiscard]] bool offloads(Offload what) const { return scenario_.parallel.offload == what; }
+  // Gradients go to the host as they come. Those that micro-steps add up on the card stay until the last.
+  [[nodiscard]] bool gradients_leave() const {
+    return updates_on_host(scenario_.parallel.offload) &&
+           (!accumulates_ || shards_gradients(strategy_));
+  }
+  [[nodiscard]] double on_host(const Share& share) const;
   [[nodiscard]] MemoryParts steady(const Share& share) const;
   [[nodiscard]] double gathered(double blocks) const;
   [[nodiscard]] double saved(double blocks) const;
@@ -115,7 +144,7 @@ class Card {
   bool synced_;
   Strategy strategy_;
   Widths width_;
-  double shards_;
+  double shards_, expert_shards_;
   bool accumulates_;
   StageLiveness embedding_, block_, kept_block_, head_;
 };
@@ -128,6 +157,7 @@ Card::Card(const StepWork& work, const Scenario& s, const GpuProfile& gpu, bool 
       strategy_(s.parallel.strategy),
       width_(widths_of(s)),
       shards_(static_cast<double>(axis_size(s, Axis::shard))),
+      expert_shards_(static_cast<double>(axis_size(s, Axis::expert_shard))),
       accumulates_(s.training.accumulation > 1) {
   LivenessRules r = rules();
   block_ = walk_stage(work.block, r);
@@ -165,16 +195,27 @@ LivenessRules Card::rules() const {
 
 // Elements of the parameters that a stage holds. First and last stage of a pipeline hold a tied table
 // each.
-double Card::states(const Share& share) const {
-  double sum = share.blocks * gradient_elements(work_.block);
-  if (share.embedding) sum += gradient_elements(work_.embedding);
-  if (share.head) sum += gradient_elements(work_.head) + (share.embedding ? 0 : head_.pending_elements);
+Elements Card::states(const Share& share) const {
+  Elements sum = share.blocks * elements_of(work_.block);
+  if (share.embedding) sum.usual += gradient_elements(work_.embedding);
+  if (share.head) {
+    sum.usual += gradient_elements(work_.head) + (share.embedding ? 0 : head_.pending_elements);
+  }
   return sum;
+}
+
+// DDP's copies of the gradients: of those that are exchanged.
+double Card::gradient_buckets(const Elements& held) const {
+  if (!synced_ || strategy_ != Strategy::ddp) return 0;
+  const bool experts = axis_size(scenario_, Axis::expert_data) > 1;
+  return (held.usual + (experts ? held.experts : 0)) * width_.reduced;
 }
 
 // What that many blocks keep for backward: those that recompute and those that do not, in the model's
 // proportion.
 double Card::saved(double blocks) const {
+  // Of those that go to the host one is on its way and one runs.
+  if (offloads(Offload::activations)) blocks = std::min(blocks, 2.0);
   const double kept =
       static_cast<double>(work_.kept_blocks) / std::max(1.0, static_cast<double>(work_.blocks));
   return blocks * ((1 - kept) * block_.saved + kept * kept_block_.saved);
@@ -183,29 +224,49 @@ double Card::saved(double blocks) const {
 // Units that lie gathered while one of them computes, the root beside them.
 double Card::gathered(double blocks) const {
   const Parallel& p = scenario_.parallel;
-  if (!shards_parameters(strategy_) || shards_ <= 1) return 0;
+  if (!shards_parameters(strategy_)) return 0;
+  if (shards_ <= 1 && !offloads(Offload::parameters)) return 0;
   const double root = gradient_elements(work_.embedding) + gradient_elements(work_.head);
   const auto unit = static_cast<double>(p.unit_layers);
   const double units = p.reshard_after_forward
                            ? std::min(blocks, unit * static_cast<double>(1 + p.prefetch))
                            : blocks;
-  return (root + units * gradient_elements(work_.block)) * width_.compute;
+  // Experts that one rank holds whole are used where they lie.
+  const Elements block = elements_of(work_.block);
+  const bool gathers = expert_shards_ > 1 || offloads(Offload::parameters);
+  const double of_block = block.usual + (gathers ? block.experts : 0);
+  return (root + units * of_block) * width_.compute;
 }
 
 // What is there at every moment of a steady step.
 MemoryParts Card::steady(const Share& share) const {
-  const double elements = states(share);
+  const Elements elements = states(share);
   MemoryParts parts;
-  parts.parameters =
-      elements * width_.parameter / (shards_parameters(strategy_) ? shards_ : 1);
-  parts.optimizer = elements * width_.optimizer / (shards_optimizer(strategy_) ? shards_ : 1);
-  if (accumulates_) {
-    parts.gradients = elements * width_.gradient / (shards_gradients(strategy_) ? shards_ : 1);
+  if (!offloads(Offload::parameters)) {
+    parts.parameters = width_.parameter * share_of(elements, shards_parameters(strategy_));
   }
-  if (synced_ && strategy_ == Strategy::ddp) parts.communication = elements * width_.reduced;
-  parts.communication += gathered(share.blocks);
+  if (!updates_on_host(scenario_.parallel.offload)) {
+    parts.optimizer = width_.optimizer * share_of(elements, shards_optimizer(strategy_));
+  }
+  if (accumulates_ && !gradients_leave()) {
+    parts.gradients = width_.gradient * share_of(elements, shards_gradients(strategy_));
+  }
+  parts.communication = gradient_buckets(elements) + gathered(share.blocks);
   parts.workspace = cublas_workspace(gpu_);
   return parts;
+}
+
+// What lies in host memory, pinned: states with the gradients that they wait for, or activations.
+double Card::on_host(const Share& share) const {
+  const Elements elements = states(share);
+  if (offloads(Offload::activations)) {
+    const double each = block_.saved;
+    return each * share.blocks;
+  }
+  if (!updates_on_host(scenario_.parallel.offload)) return 0;
+  const double states = width_.optimizer + width_.gradient +
+                        (offloads(Offload::parameters) ? width_.parameter : 0);
+  return states * share_of(elements, shards_optimizer(strategy_));
 }
 
 double Card::reserve(double peak) const {
@@ -221,15 +282,16 @@ double Card::reserve(double peak) const {
 
 Memory Card::of(const Share& share) const {
   const MemoryParts steady_parts = steady(share);
-  const double elements = states(share);
+  const Elements held = states(share);
+  const double elements = held.sum();
   const bool scatters = shards_gradients(strategy_) && shards_ > 1;
-  const double share_of_gradients = scatters ? 1 / shards_ : 1;
 
   Memory m;
   m.parameters = steady_parts.parameters;
   m.optimizer = steady_parts.optimizer;
-  m.gradients = elements * width_.gradient * share_of_gradients;
-  m.buckets = synced_ && strategy_ == Strategy::ddp ? elements * width_.reduced : 0;
+  m.gradients = gradients_leave() ? 0 : width_.gradient * share_of(held, scatters);
+  m.host = on_host(share);
+  m.buckets = gradient_buckets(held);
 
   const double embedding_saved = share.embedding ? embedding_.saved : 0;
   const double head_saved = share.head ? head_.saved : 0;
@@ -238,17 +300,19 @@ Memory Card::of(const Share& share) const {
   m.activations = kept + others;
 
   // Gradients that earlier stages of backward have left, in elements.
-  const double head_elements =
-      share.head ? gradient_elements(work_.head) + head_.pending_elements : 0;
-  const auto left = [&](double formed_elements) {
-    return accumulates_ ? 0 : formed_elements * width_.gradient * share_of_gradients;
+  const Elements head_elements{
+      share.head ? gradient_elements(work_.head) + head_.pending_elements : 0, 0};
+  const auto left = [&](const Elements& formed) {
+    if (accumulates_ || gradients_leave()) return 0.0;
+    return width_.gradient * share_of(formed, scatters);
   };
+  const Elements of_block = elements_of(work_.block);
   // What one unit's gradients take on their way: two buckets of ZeRO-1 and 2, or FSDP's unit.
   const Parallel& p = scenario_.parallel;
   const double block_elements = gradient_elements(work_.block);
   double on_their_way = 0;
   double unit_formed = 0;  // gradients of the unit's other blocks, formed and not yet scattered
-  if (shards_parameters(strategy_) && shards_ > 1) {
+  if (shards_parameters(strategy_) && (shards_ > 1 || gradients_leave())) {
     const auto unit = std::min(share.blocks, static_cast<double>(p.unit_layers));
     on_their_way = unit * block_elements * width_.reduced;
     unit_formed = (unit - 1) * block_elements * width_.formed;
@@ -295,14 +359,14 @@ Memory Card::of(const Share& share) const {
     consider(MemoryMoment::end_of_backward,
              block_.backward,
              embedding_saved,
-             left(head_elements + (share.blocks - 1) * block_elements) + unit_formed,
+             left(head_elements + (share.blocks - 1) * of_block) + unit_formed,
              on_their_way);
   }
   if (share.embedding) {
     consider(MemoryMoment::end_of_backward,
              embedding_.backward,
              0,
-             left(head_elements + share.blocks * block_elements),
+             left(head_elements + share.blocks * of_block),
              on_their_way);
   }
   // An update without fused kernels works on one tensor at a time: the denominator and the quotient.
@@ -310,11 +374,12 @@ Memory Card::of(const Share& share) const {
   const double wide = info(optimizer_dtype(scenario_.training.precision)).bytes;
   const double optimizer_share = shards_optimizer(strategy_) ? 1 / shards_ : 1;
   LiveBytes update;
-  if (!scenario_.training.fused_optimizer) {
+  const bool here = !updates_on_host(scenario_.parallel.offload);
+  if (here && !scenario_.training.fused_optimizer) {
     update.temporary += 2 * largest_tensor(work_) * wide * optimizer_share;
   }
-  if (scenario_.training.precision.master && width_.gradient < wide) {
-    update.temporary += elements * wide * optimizer_share;
+  if (here && scenario_.training.precision.master && width_.gradient < wide) {
+    update.temporary += wide * share_of(held, shards_optimizer(strategy_));
   }
   MemoryParts parts = steady_parts;
   parts.communication -= gathered(share.blocks);

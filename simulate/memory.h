@@ -76,6 +76,7 @@ struct Memory {
   double peak = 0;     // bytes given out at most: the sum of at_peak
   double reserve = 0;  // context, communicators and fragmentation
   double needed = 0;   // peak + reserve
+  double host = 0;     // bytes of the machine's memory for each GPU (Parallel::offload)
   bool fits = true;
   std::int64_t stage = 0;          // of the pipeline, from 0: the one that needs most
   std::int64_t largest_batch = 0;  // sequences of a micro-step that fit; 0 when none does

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <variant>
 
+#include "simulate/host_memory.h"
+
 namespace stepsight {
 
 namespace {
@@ -160,8 +162,11 @@ bool PerturbedStep::uses(StepInput input) const {
     case StepInput::convolutions: return convolves_;
     case StepInput::link_latency:
     case StepInput::link_bandwidth: return collective_;
-    case StepInput::overlap: return collective_ || loopback_;
-    case StepInput::copies: return loopback_;
+    case StepInput::overlap:
+      return collective_ || loopback_ || scenario_.parallel.offload != Offload::none;
+    case StepInput::copies:
+      return loopback_ || scenario_.parallel.offload != Offload::none;
+    case StepInput::host_memory: return updates_on_host(scenario_.parallel.offload);
     case StepInput::power: return gpu_.power_W > 0;
     default: return true;
   }
@@ -182,7 +187,13 @@ StepTime PerturbedStep::step(const InputChanges& changes) {
       changes[index(StepInput::link_bandwidth)] != 0) {
     each_link(links, [&](Link& link) { scale(link, f); });
   }
-  return step_time({work_, costs, scenario_, gpu_, links});
+  if (changes[index(StepInput::host_memory)] == 0) {
+    return step_time({work_, costs, scenario_, gpu_, links});
+  }
+  Scenario scenario = scenario_;
+  scenario.cluster.host_memory_GBps =
+      host_memory_GBps(gpu_, scenario_.cluster) / f[index(StepInput::host_memory)];
+  return step_time({work_, costs, scenario, gpu_, links});
 }
 
 }  // namespace stepsight

@@ -25,8 +25,9 @@ enum class StepInput : std::uint8_t {
   overlap,
   copies,
   power,
+  host_memory,
 };
-inline constexpr std::array<std::string_view, 10> step_input_names{
+inline constexpr std::array<std::string_view, 11> step_input_names{
     "matrix products",
     "attention",
     "convolutions",
@@ -36,7 +37,8 @@ inline constexpr std::array<std::string_view, 10> step_input_names{
     "link bandwidth",
     "compute slowed by communication",
     "host copies",
-    "power limit"};
+    "power limit",
+    "the host's update"};
 inline constexpr std::size_t step_input_count = step_input_names.size();
 constexpr std::size_t index(StepInput input) { return static_cast<std::size_t>(input); }
 

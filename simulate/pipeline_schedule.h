@@ -28,6 +28,16 @@ constexpr std::int64_t blocks_at(std::int64_t blocks, std::int64_t places, std::
   return blocks / places + (place < blocks % places ? 1 : 0);
 }
 
+// The same of a model whose first `dense` layers do not count as blocks: they stand on the first place,
+// with the embedding.
+constexpr std::int64_t blocks_at(std::int64_t blocks,
+                                 std::int64_t dense,
+                                 std::int64_t places,
+                                 std::int64_t place) {
+  const std::int64_t layers = blocks_at(blocks + dense, places, place);
+  return place == 0 ? layers - dense : layers;
+}
+
 struct PipelineShape {
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   std::int64_t stages = 1;

@@ -52,24 +52,32 @@ Pass pass_of(std::span<const Timed> list,
   }
   for (const TimedExchange& e : exchanges) {
     out.kernel += waiting(e, list);
+    // A host that has read how much to send finds the card waiting.
+    if (e.stops_host) out.kernel += seconds(e.message.issue);
     out.issue += seconds(e.message.issue);
   }
   return out;
 }
 
+// Parameters of the usual layers, and of experts that ranks share out.
+struct Elements {
+  double usual = 0, experts = 0;
+};
+
 struct StagePasses {
   Pass forward, backward;
   double elements = 0;
+  double experts = 0;  // of those, that ranks share out
 };
 
 StagePasses passes_of(const StageWork& work, const TimedStage& timed, bool accumulates) {
   StagePasses out{pass_of(timed.forward, timed.forward_exchanges, work.forward),
                   pass_of(timed.backward, timed.backward_exchanges, work.backward),
-                  0};
+                  gradient_elements(work),
+                  expert_elements(work)};
   // All of forward is one pass; only backward is cut in two.
   out.forward.kernel += out.forward.weights;
   out.forward.issue += out.forward.weights_issue;
-  out.elements = gradient_elements(work);
   if (!accumulates) return out;
   for (const Timed& add : timed.accumulate) {
     out.backward.weights += seconds(add.kernel);
@@ -94,12 +102,10 @@ class Pricing {
 
  private:
   [[nodiscard]] bool accumulates() const { return parts_.scenario.training.accumulation > 1; }
-  [[nodiscard]] double elements() const {
-    return embedding_.elements + static_cast<double>(parts_.work.blocks) * block_.elements +
-           head_.elements;
-  }
   void add(PipelineChunkCosts& chunk, const StagePasses& stage, double times) const;
-  void add_parameters(PipelineChunkCosts& chunk, double elements) const;
+  void add_parameters(PipelineChunkCosts& chunk, const Elements& elements) const;
+  void add_exchange(PipelineChunkCosts& chunk, double elements, bool experts) const;
+  [[nodiscard]] double updated(const Elements& held) const;
   [[nodiscard]] PipelineMessage message() const;
   [[nodiscard]] Seconds time_of(const Link& link, double bytes) const {
     return without_.communication ? Seconds{0} : message_time(link, parts_.gpu, Bytes{bytes}).time;
@@ -122,27 +128,42 @@ void Pricing::add(PipelineChunkCosts& chunk, const StagePasses& stage, double ti
 }
 
 // What the data-parallel ranks exchange of a chunk's parameters once a step.
-void Pricing::add_parameters(PipelineChunkCosts& chunk, double elements) const {
+void Pricing::add_parameters(PipelineChunkCosts& chunk, const Elements& elements) const {
   if (!exchanges_gradients(parts_)) return;
-  const Training& training = parts_.scenario.training;
-  const double reduced = elements * gradient_bytes(training);
+  const double reduced =
+      (elements.usual + elements.experts) * gradient_bytes(parts_.scenario.training);
   const double cap = parallel_.bucket_cap_MB * 1024 * 1024;
   chunk.gradient_buckets = static_cast<std::uint32_t>(
       parallel_.overlap ? std::clamp(std::ceil(reduced / cap), 1.0, 64.0) : 1.0);
+  add_exchange(chunk, elements.usual, false);
+  if (elements.experts > 0) add_exchange(chunk, elements.experts, true);
+}
+
+void Pricing::add_exchange(PipelineChunkCosts& chunk, double elements, bool experts) const {
+  const auto axis = [&](Axis usual) { return experts ? of_experts(usual) : usual; };
+  const Training& training = parts_.scenario.training;
+  const double reduced = elements * gradient_bytes(training);
   const double each = reduced / chunk.gradient_buckets;
-  const Link& link = shards_optimizer(parallel_.strategy)
-                         ? parts_.links.of(Axis::shard, gradient_collective(training.precision))
-                         : parts_.links.of(Axis::data, CollectiveKind::all_reduce);
-  chunk.gradient_sync = time_of(link, each) * static_cast<double>(chunk.gradient_buckets);
+  const Link& link =
+      shards_optimizer(parallel_.strategy)
+          ? parts_.links.of(axis(Axis::shard), gradient_collective(training.precision))
+          : parts_.links.of(axis(Axis::data), CollectiveKind::all_reduce);
+  chunk.gradient_sync += time_of(link, each) * static_cast<double>(chunk.gradient_buckets);
   if (!shards_optimizer(parallel_.strategy)) return;
   const double held = elements * info(parameter_dtype(training.precision)).bytes;
-  chunk.parameter_gather =
-      time_of(parts_.links.of(Axis::shard, CollectiveKind::all_gather), held);
-  const Link& between = parts_.links.of(Axis::replicate, CollectiveKind::all_reduce);
+  chunk.parameter_gather +=
+      time_of(parts_.links.of(axis(Axis::shard), CollectiveKind::all_gather), held);
+  const Link& between = parts_.links.of(axis(Axis::replicate), CollectiveKind::all_reduce);
   if (between.kind != Link::Kind::none) {
-    const auto shards = static_cast<double>(axis_size(parts_.scenario, Axis::shard));
+    const auto shards = static_cast<double>(axis_size(parts_.scenario, axis(Axis::shard)));
     chunk.gradient_sync += time_of(between, reduced / shards);
   }
+}
+
+// Elements that a rank's optimizer works on.
+double Pricing::updated(const Elements& held) const {
+  const auto share = [&](Axis axis) { return static_cast<double>(axis_size(parts_.scenario, axis)); };
+  return held.usual / share(Axis::shard) + held.experts / share(Axis::expert_shard);
 }
 
 // Activations of a micro-batch between two stages: each tensor-parallel rank sends its part, and where
@@ -167,32 +188,38 @@ PipelineCosts Pricing::price() const {
   const std::int64_t places = stages * chunks;
   const std::int64_t blocks = parts_.work.blocks;
   const double kept = static_cast<double>(parts_.work.kept_blocks) / static_cast<double>(blocks);
+  const std::int64_t dense = parts_.scenario.model.dense_layers;
+  const auto all = static_cast<double>(blocks);
+  const Elements whole{
+      embedding_.elements + all * (block_.elements - block_.experts) + head_.elements,
+      all * block_.experts};
   PipelineCosts out;
   out.stages.resize(static_cast<std::size_t>(stages));
   for (std::int64_t s = 0; s < stages; ++s) {
     PipelineStageCosts& stage = out.stages[static_cast<std::size_t>(s)];
     stage.activations = stage.gradients = message();
-    double held = 0;
+    Elements held;
     for (std::int64_t c = 0; c < chunks; ++c) {
       const std::int64_t place = c * stages + s;
-      const auto n = static_cast<double>(blocks_at(blocks, places, place));
+      const auto n = static_cast<double>(blocks_at(blocks, dense, places, place));
       PipelineChunkCosts chunk;
-      double own = n * block_.elements;
+      Elements own{n * (block_.elements - block_.experts), n * block_.experts};
       add(chunk, block_, n * (1 - kept));
       if (kept > 0) add(chunk, kept_, n * kept);
       if (place == 0) {
         add(chunk, embedding_, 1);
-        own += embedding_.elements;
+        own.usual += embedding_.elements;
       }
       if (place == places - 1) {
         add(chunk, head_, 1);
-        own += head_.elements;
+        own.usual += head_.elements;
       }
       add_parameters(chunk, own);
-      held += own;
+      held.usual += own.usual;
+      held.experts += own.experts;
       stage.chunks.push_back(chunk);
     }
-    const double share = held / elements();
+    const double share = updated(held) / updated(whole);
     stage.optimizer = Seconds{seconds(timed_.optimizer.kernel) * share};
   }
   if (parts_.scenario.model.tied_head) {

@@ -259,11 +259,12 @@ struct SearchedKey {
   std::string_view name;
   std::string (*value)(const PlanCandidate&);
 };
-constexpr std::array<SearchedKey, 9> searched_keys{{
+constexpr std::array<SearchedKey, 10> searched_keys{{
     {"strategy",
      [](const PlanCandidate& c) { return word(strategy_names[static_cast<std::size_t>(c.strategy)]); }},
     {"tensor", [](const PlanCandidate& c) { return std::to_string(c.tensor); }},
     {"context", [](const PlanCandidate& c) { return std::to_string(c.context); }},
+    {"expert", [](const PlanCandidate& c) { return std::to_string(c.expert); }},
     {"pipeline", [](const PlanCandidate& c) { return std::to_string(c.pipeline); }},
     {"schedule",
      [](const PlanCandidate& c) {

@@ -25,7 +25,7 @@ struct PlanSpace {
   // try (cards, links, precision, ...). training.global_batch must be set.
   std::vector<Scenario> bases;
   std::vector<std::int64_t> gpus;  // at least one
-  std::vector<std::int64_t> tensor, context, pipeline, chunks, micro_batch;
+  std::vector<std::int64_t> tensor, context, expert, pipeline, chunks, micro_batch;
   std::vector<Strategy> strategies;
   std::vector<PipelineSchedule> schedules;
   std::vector<Recompute> recompute;
@@ -36,7 +36,8 @@ inline constexpr std::size_t most_candidates = 20'000'000;
 
 struct PlanCandidate {
   std::uint32_t base = 0;
-  std::int32_t gpus = 1, tensor = 1, context = 1, pipeline = 1, chunks = 1, micro_batch = 1;
+  std::int32_t gpus = 1, tensor = 1, context = 1, expert = 1, pipeline = 1, chunks = 1,
+               micro_batch = 1;
   Strategy strategy = Strategy::ddp;
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   Recompute recompute = Recompute::none;

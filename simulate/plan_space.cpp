@@ -83,8 +83,20 @@ class Enumeration {
     for (const Strategy s : all) {
       if (staged && shards_gradients(s) && space_.strategies.empty()) continue;
       candidate_.strategy = s;
-      schedules(total / data);
+      for (const std::int64_t e : experts(data)) {
+        candidate_.expert = static_cast<std::int32_t>(e);
+        schedules(total / data);
+      }
     }
+  }
+
+  // Ways to share a mixture's experts out to the data-parallel ranks, whole and as many to each.
+  [[nodiscard]] std::vector<std::int64_t> experts(std::int64_t data) const {
+    const std::int64_t all = base_->model.experts;
+    if (all == 0) return {1};
+    std::vector<std::int64_t> out = dividing(space_.expert, data, all);
+    std::erase_if(out, [&](std::int64_t e) { return all % e != 0; });
+    return out;
   }
 
   // `each` sequences of a step for a rank.
@@ -158,6 +170,7 @@ Scenario scenario_of(const PlanSpace& space, const PlanCandidate& c) {
   Parallel& p = s.parallel;
   p.tensor = c.tensor;
   p.context = c.context;
+  p.expert = c.expert;
   p.pipeline = c.pipeline;
   p.chunks = c.chunks;
   p.strategy = c.strategy;

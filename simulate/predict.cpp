@@ -42,7 +42,7 @@ struct Question {
   // Messages of any kind.
   [[nodiscard]] bool communicates() const {
     const Parallel& p = scenario.parallel;
-    return synchronises() || p.tensor * p.context > 1;
+    return synchronises() || p.tensor * p.context * p.expert > 1 || p.offload != Offload::none;
   }
   [[nodiscard]] StepParts parts() const { return {work, costs, scenario, gpu, links}; }
 };

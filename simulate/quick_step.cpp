@@ -111,7 +111,7 @@ class Walk {
   std::size_t travel(const Timed& message, Picoseconds after);
   Picoseconds end_of(std::size_t message);
   Picoseconds end_of_messages() { return messages_.empty() ? 0 : end_of(messages_.size() - 1); }
-  void exchange(const Timed& message);
+  void exchange(const Timed& message, bool stops_host = false);
   template <typename Then>
   void operators(std::span<const Timed> list, std::span<const TimedExchange> exchanges, Then then);
 
@@ -252,7 +252,8 @@ Picoseconds Walk::end_of(std::size_t message) {
   return messages_[message].end;
 }
 
-void Walk::exchange(const Timed& message) {
+void Walk::exchange(const Timed& message, bool stops_host) {
+  if (stops_host) host_ = std::max(host_, compute_end_);
   issue(message);
   const Picoseconds start = std::max({host_, compute_end_, exchange_end_});
   idle_until(start);
@@ -270,7 +271,8 @@ void Walk::operators(std::span<const Timed> list,
   std::size_t next = 0;
   for (std::size_t i = 0; i <= list.size(); ++i) {
     while (next < exchanges.size() && exchanges[next].before == i) {
-      exchange(exchanges[next++].message);
+      exchange(exchanges[next].message, exchanges[next].stops_host);
+      ++next;
     }
     if (i == list.size()) break;
     compute(list[i]);
@@ -298,10 +300,10 @@ void Walk::send_bucket(Picoseconds copied) {
 
 void Walk::gradient_ready(const TimedStage& stage, std::size_t i, bool sync, bool accumulate) {
   if (accumulate && !stage.accumulate.empty()) compute(stage.accumulate[i]);
-  if (sync && !timed_.buckets.empty()) {
+  if (sync && timed_.reduces(next_tensor_)) {
     compute(stage.copy[i]);
     const Bucket& bucket = timed_.buckets[next_bucket_ + waiting_];
-    if (next_tensor_ + 1 == bucket.first_tensor + bucket.tensors) {
+    if (next_tensor_ == bucket.last_tensor) {
       if (scenario_.parallel.overlap) {
         send_bucket(compute_end_);
       } else {
@@ -382,6 +384,7 @@ bool blocks_only(const std::vector<TimedExchange>& exchanges) {
 }
 
 bool can_follow(const StepParts& parts, const TimedStep& timed) {
+  if (parts.scenario.parallel.offload != Offload::none) return false;
   if (timed.units.count > 0 || parts.scenario.parallel.pipeline > 1) return false;
   for (const TimedStage* stage : {&timed.embedding, &timed.block, &timed.kept_block, &timed.head}) {
     if (!blocks_only(stage->forward_exchanges) || !blocks_only(stage->backward_exchanges)) {

@@ -23,7 +23,7 @@ struct QuickStep {
 };
 
 // Nothing for steps that it cannot follow: parameters that are gathered ahead of compute (zero3, fsdp),
-// messages beside kernels that do not need them, pipelines.
+// messages beside kernels that do not need them, pipelines, states or activations in host memory.
 std::optional<QuickStep> quick_step(const StepParts& parts,
                                     const TimedStep& timed,
                                     const Machine& machine);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/moe.h"
 #include "model/parallel_layout.h"
 #include "simulate/memory.h"
 
@@ -87,21 +88,30 @@ Seconds least_step(const PipelineShape& shape, const PipelineCosts& costs) {
 }
 
 Seconds least_step(double model_flops, const Scenario& s, const GpuProfile& gpu) {
-  const double peak =
-      gpu.vendor_TFLOPS[static_cast<std::size_t>(s.training.precision.compute)] * 1e12;
+  // No product is faster than the fastest format that the step multiplies in.
+  const Dtype fastest = s.training.fp8 ? Dtype::fp8 : s.training.precision.compute;
+  const double peak = gpu.vendor_TFLOPS[static_cast<std::size_t>(fastest)] * 1e12;
   if (peak <= 0) return Seconds{0};
   return Seconds{model_flops / (peak * static_cast<double>(s.cluster.gpus))};
 }
 
 double least_memory(const Scenario& s, std::int64_t parameters) {
+  const double elsewhere = s.parallel.expert > 1 ? expert_parameters(s.model) *
+                                                       (1 - 1 / static_cast<double>(s.parallel.expert))
+                                                 : 0;
   const double share =
-      static_cast<double>(parameters) /
+      (static_cast<double>(parameters) - elsewhere) /
       static_cast<double>(s.parallel.tensor * s.parallel.pipeline);
   const auto shards = static_cast<double>(axis_size(s, Axis::shard));
   const StateWidths w = state_widths(s);
   const Strategy strategy = s.parallel.strategy;
-  double bytes = share * w.parameter / (shards_parameters(strategy) ? shards : 1) +
-                 share * w.optimizer / (shards_optimizer(strategy) ? shards : 1);
+  const Offload offload = s.parallel.offload;
+  double bytes = 0;
+  if (offload != Offload::parameters) {
+    bytes += share * w.parameter / (shards_parameters(strategy) ? shards : 1);
+  }
+  if (updates_on_host(offload)) return bytes;
+  bytes += share * w.optimizer / (shards_optimizer(strategy) ? shards : 1);
   if (s.training.accumulation > 1) {
     bytes += share * w.gradient / (shards_gradients(strategy) ? shards : 1);
   }

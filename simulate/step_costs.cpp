@@ -1,5 +1,8 @@
 #include "simulate/step_costs.h"
 
+#include <variant>
+
+#include "model/errors.h"
 #include "simulate/price_cache.h"
 
 namespace stepsight {
@@ -20,6 +23,16 @@ std::vector<Cost> costs(const std::vector<Operator>& operators, const Pricing& p
   out.reserve(operators.size());
   for (const Operator& op : operators) out.push_back(prices.of(op.work));
   return out;
+}
+
+void check_formats(const StageWork& stage, const GpuProfile& gpu) {
+  if (gpu.vendor_TFLOPS[static_cast<std::size_t>(Dtype::fp8)] > 0) return;
+  for (const Operator& op : stage.forward) {
+    const auto* gemm = std::get_if<Gemm>(&op.work);
+    if (gemm != nullptr && gemm->dtype == Dtype::fp8) {
+      throw UserError("fp8 = true: " + gpu.title + " has no products in fp8");
+    }
+  }
 }
 
 StageCosts costs(const StageWork& stage, const Precision& precision, const Pricing& prices) {
@@ -49,6 +62,7 @@ StepCosts cost_step(const StepWork& work,
                     const Precision& precision,
                     const GpuProfile& gpu,
                     PriceCache* cache) {
+  check_formats(work.block, gpu);
   const Pricing prices{gpu, cache};
   StepCosts out{costs(work.embedding, precision, prices),
                 costs(work.block, precision, prices),

@@ -29,6 +29,7 @@ struct StepCosts {
 Pass accumulate_pass(const GradientReady& gradient, const Precision& precision);
 Pass bucket_copy_pass(const GradientReady& gradient, const Precision& precision);
 
+// UserError where the step multiplies in fp8 and the card cannot.
 StepCosts cost_step(const StepWork& work,
                     const Precision& precision,
                     const GpuProfile& gpu,

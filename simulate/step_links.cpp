@@ -45,13 +45,19 @@ StepLinks resolve_links(const GpuProfile& gpu,
   for (const StageWork* stage : {&work.embedding, &work.block, &work.head}) found.add(*stage);
   if (partial_elements(work) > 0) found.add(Axis::tensor, CollectiveKind::all_reduce);
   const Strategy strategy = scenario.parallel.strategy;
+  const bool experts = scenario.parallel.expert > 1;
   if (shards_optimizer(strategy)) {
-    found.add(Axis::shard, CollectiveKind::all_gather);
-    found.add(Axis::shard, CollectiveKind::reduce_scatter);
-    found.add(Axis::shard, gradient_collective(scenario.training.precision));
-    found.add(Axis::replicate, CollectiveKind::all_reduce);
+    for (const bool of_expert : {false, true}) {
+      if (of_expert && !experts) continue;
+      const Axis shard = of_expert ? Axis::expert_shard : Axis::shard;
+      found.add(shard, CollectiveKind::all_gather);
+      found.add(shard, CollectiveKind::reduce_scatter);
+      found.add(shard, gradient_collective(scenario.training.precision));
+      found.add(of_expert ? Axis::expert_replicate : Axis::replicate, CollectiveKind::all_reduce);
+    }
   } else if (strategy == Strategy::ddp) {
     found.add(Axis::data, CollectiveKind::all_reduce);
+    if (experts) found.add(Axis::expert_data, CollectiveKind::all_reduce);
     found.links.gradients = found.links.of(Axis::data, CollectiveKind::all_reduce);
   }
   if (scenario.parallel.pipeline > 1) {

@@ -1,7 +1,8 @@
 // From a scenario to a program for the engine: one rank of a step (its peers do the same at the same
 // time), with a host thread that issues, a compute stream that runs no kernel before it was issued, a
-// stream on which gradients and gathered parameters travel while compute goes on, and one for the
-// messages that compute waits for (tensor, context and expert parallel).
+// stream on which gradients and gathered parameters travel while compute goes on, one for the
+// messages that compute waits for (tensor, context and expert parallel), and one each way for copies
+// between the card and its host's memory.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -23,6 +24,7 @@ struct StepProgram : StepTotals {
   LaneId compute{};
   LaneId communication{};
   LaneId exchange{};
+  LaneId to_host{}, from_host{};  // where something lies in host memory; else unused
   // The last task of each repeated step; a step takes from one to the next.
   std::vector<TaskId> step_end;
   std::vector<TaskId> step_begin;  // first compute task of each step

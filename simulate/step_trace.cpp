@@ -37,13 +37,18 @@ MessageBytes message_bytes(const TimedStep& timed) {
   };
   for (const Timed& bucket : timed.bucket) add(bucket);
   for (const TimedUnit* u : {&timed.units.root, &timed.units.block, &timed.units.last}) {
-    for (const Timed* t : {&u->gather, &u->scatter, &u->replicate}) add(*t);
+    for (const Timed* t : {&u->gather, &u->scatter, &u->replicate, &u->fetch, &u->drain}) add(*t);
   }
   add(timed.partial_gradients);
   add(timed.gather_updated);
+  add(timed.updated_to_card);
+  for (const Timed& copy : timed.bucket_to_host) add(copy);
   for (const TimedStage* s : {&timed.embedding, &timed.block, &timed.kept_block, &timed.head}) {
     for (const TimedExchange& e : s->forward_exchanges) add(e.message);
     for (const TimedExchange& e : s->backward_exchanges) add(e.message);
+    for (const Timed& copy : s->to_host) add(copy);
+    add(s->stash);
+    add(s->restore);
   }
   return out;
 }
@@ -69,8 +74,13 @@ class Tracer {
   [[nodiscard]] bool on(std::uint32_t task, LaneId lane) const {
     return tasks_[task].lane == index(lane);
   }
+  // A copy between the card and host memory.
+  [[nodiscard]] bool crosses(std::uint32_t task) const {
+    return offloads() && (on(task, step_.to_host) || on(task, step_.from_host));
+  }
+  [[nodiscard]] bool offloads() const { return scenario_.parallel.offload != Offload::none; }
   [[nodiscard]] bool travels(std::uint32_t task) const {
-    return on(task, step_.communication) || on(task, step_.exchange);
+    return on(task, step_.communication) || on(task, step_.exchange) || crosses(task);
   }
   [[nodiscard]] std::uint32_t slice_of(std::uint32_t task) const { return slices_[task - first_]; }
   [[nodiscard]] Picoseconds before_end() const {
@@ -82,6 +92,7 @@ class Tracer {
   void add_phase(std::uint32_t task);
   void end_phase();
   void add_waits(std::uint32_t task);
+  [[nodiscard]] std::vector<std::size_t> buckets_of_copies() const;
   void add_gradients();
   void add_counters();
 
@@ -112,11 +123,23 @@ void Tracer::add_tracks() {
       builder_.track(rank, "communication", TrackKind::communication);
   lane_track_[index(step_.exchange)] = builder_.track(
       rank, "communication within the model", TrackKind::communication);
+  if (offloads()) {
+    lane_track_[index(step_.to_host)] =
+        builder_.track(rank, "copies to host memory", TrackKind::communication);
+    lane_track_[index(step_.from_host)] =
+        builder_.track(rank, "copies from host memory", TrackKind::communication);
+  }
   const std::string& link = scenario_.cluster.link;
   link_track_[index(step_.communication)] =
       builder_.track("links", link + ": gradients, parameters", TrackKind::link);
   link_track_[index(step_.exchange)] =
       builder_.track("links", link + ": within the model", TrackKind::link);
+  if (offloads()) {
+    link_track_[index(step_.to_host)] =
+        builder_.track("links", "host memory: from the card", TrackKind::link);
+    link_track_[index(step_.from_host)] =
+        builder_.track("links", "host memory: to the card", TrackKind::link);
+  }
 }
 
 void Tracer::end_phase() {
@@ -168,30 +191,44 @@ void Tracer::add_waits(std::uint32_t task) {
   }
 }
 
+// Of each gradient that is copied, in the order of one backward's copies.
+std::vector<std::size_t> Tracer::buckets_of_copies() const {
+  std::vector<std::size_t> out;
+  for (std::uint32_t tensor = 0; tensor < timed_.groups.size(); ++tensor) {
+    const GradientGroup group = timed_.groups[tensor];
+    if (group == GradientGroup::none) continue;
+    const auto own = std::ranges::find_if(timed_.buckets, [&](const Bucket& b) {
+      return b.group == group && b.last_tensor >= tensor;
+    });
+    out.push_back(static_cast<std::size_t>(own - timed_.buckets.begin()));
+  }
+  return out;
+}
+
 // From the kernel that completes a gradient to its copy, and from all copies of a bucket to its message.
 void Tracer::add_gradients() {
   const std::size_t buckets = timed_.buckets.size();
   if (buckets == 0 || copies_.empty()) return;
-  const std::size_t tensors = timed_.buckets.back().first_tensor + timed_.buckets.back().tensors;
+  const std::vector<std::size_t> bucket_of = buckets_of_copies();
+  const std::size_t tensors = bucket_of.size();
   std::uint32_t completes = 0;
   std::size_t copy = 0;
-  std::size_t bucket = 0;  // within its backward
   for (std::uint32_t t = first_; t <= last_ && copy < copies_.size(); ++t) {
     if (!on(t, step_.compute)) continue;
     if (t != copies_[copy]) {
       if (label(t).kind != WorkKind::sync_copy && label(t).text != "accumulate") completes = t;
       continue;
     }
-    if (copy % tensors == 0) bucket = 0;
-    const Bucket& b = timed_.buckets[bucket];
-    const bool last = copy % tensors + 1 == b.first_tensor + b.tensors;
+    const std::size_t bucket = bucket_of[copy % tensors];
+    const auto later = std::ranges::find(bucket_of.begin() + static_cast<std::ptrdiff_t>(copy % tensors) + 1,
+                                         bucket_of.end(), bucket);
+    const bool last = later == bucket_of.end();
     if (completes != 0) builder_.arrow(slice_of(completes), slice_of(t), FlowKind::gradient);
     const std::size_t message = copy / tensors * buckets + bucket;
     // Its last copy releases the message, which add_waits() has drawn, except where all wait together.
     if (message < bucket_messages_.size() && (!last || !scenario_.parallel.overlap)) {
       builder_.arrow(slice_of(t), slice_of(bucket_messages_[message]), FlowKind::message);
     }
-    if (last) ++bucket;
     ++copy;
   }
 }
@@ -227,8 +264,11 @@ void Tracer::add_counters() {
   builder_.counter("compute rate, % of full", compute, std::move(rate));
   builder_.counter("ready to send or on the way, MB", compute, std::move(waiting));
   for (auto& [track, changes] : link) {
-    builder_.counter(track == link_track_.at(index(step_.exchange)) ? "within the model, GB/s"
-                                                                    : "gradients, parameters, GB/s",
+    const bool within = track == link_track_.at(index(step_.exchange));
+    const bool gradients = track == link_track_.at(index(step_.communication));
+    builder_.counter(within      ? "within the model, GB/s"
+                     : gradients ? "gradients, parameters, GB/s"
+                                 : "host memory, GB/s",
                      track, std::move(changes));
   }
 }

@@ -82,7 +82,8 @@ Scenario on_one_gpu(const Scenario& scenario, bool same_work) {
   Parallel& p = one.parallel;
   p.tensor = p.context = p.expert = p.pipeline = p.chunks = 1;
   p.shard_group = 0;
-  if (shards_optimizer(p.strategy)) p.strategy = Strategy::none;
+  // Shards that lie in host memory are fetched on one GPU, too.
+  if (shards_optimizer(p.strategy) && p.offload != Offload::parameters) p.strategy = Strategy::none;
   p.sequence = false;
   one.cluster.gpus = 1;
   if (scenario.cluster.gpus > 1) one.cluster.link.clear();

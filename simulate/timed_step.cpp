@@ -8,6 +8,7 @@
 #include "model/host_issue.h"
 #include "model/power.h"
 #include "model/rounds.h"
+#include "simulate/host_memory.h"
 #include "simulate/irregular_step.h"
 #include "simulate/price_cache.h"
 
@@ -24,12 +25,12 @@ WorkKind kind_of(const Work& work) {
   return WorkKind::memory;
 }
 
-// Elements of every gradient tensor in the order in which backward completes them.
-std::vector<std::int64_t> ready_elements(const StepWork& work) {
-  std::vector<std::int64_t> out;
+// Every gradient tensor in the order in which backward completes them.
+std::vector<GradientReady> ready_gradients(const StepWork& work) {
+  std::vector<GradientReady> out;
   out.reserve(static_cast<std::size_t>(work.tensors));
   const auto append = [&](const StageWork& stage) {
-    for (const GradientReady& r : stage.ready) out.push_back(r.elements);
+    out.insert(out.end(), stage.ready.begin(), stage.ready.end());
   };
   append(work.head);
   for (std::int64_t i = 0; i < work.blocks; ++i) append(work.block);
@@ -45,6 +46,16 @@ struct Priced {
   double issue_us = 0;
   double unmeasured_s = 0;
 };
+
+// Two that run one after the other, as one.
+Timed together(const Timed& first, const Timed& then) {
+  Timed out = first.kernel + first.issue > 0 ? first : then;
+  out.kernel = first.kernel + then.kernel;
+  out.issue = first.issue + then.issue;
+  out.bytes = first.bytes + then.bytes;
+  out.rounds = 0;
+  return out;
+}
 
 class Pricer {
  public:
@@ -89,17 +100,34 @@ class Pricer {
                         Phase phase,
                         double issue_us);
   Timed copy(double elements, Dtype type, std::string_view text, double repeats);
+  // Between the card and its host's memory.
+  Timed host_copy(double bytes, bool to_host, std::string_view text, Phase phase, double repeats);
+  [[nodiscard]] bool updates_on_host() const {
+    return stepsight::updates_on_host(scenario_.parallel.offload);
+  }
+  void price_host_update();
   TimedStage stage(const StageWork& stage, const StageCosts& costs, double copies);
   void exchanges(std::span<const Exchange> list,
                  Phase phase,
                  double copies,
                  std::vector<TimedExchange>& out);
   void price_buckets();
-  void price_copies_back(std::span<const std::int64_t> elements);
+  void price_copies_back(std::span<const GradientReady> gradients);
   void price_units();
-  TimedUnit unit(double elements, double gathers, double copies);
+  // Parameters of the usual layers, and of experts that ranks share out.
+  struct Elements {
+    double usual = 0, experts = 0;
+  };
+  [[nodiscard]] static Elements elements_of(const StageWork& stage, double times) {
+    const double experts = expert_elements(stage);
+    return {times * (gradient_elements(stage) - experts), times * experts};
+  }
+  TimedUnit unit(Elements elements, double gathers, double copies);
+  TimedUnit part_of_unit(double elements, bool experts, double gathers, double copies);
+  [[nodiscard]] GradientGroup group_of(const GradientReady& gradient) const;
   void price_partial_gradients();
   void price_optimizer();
+  void price_gather_updated();
   void book_energy(const Work& work, double repeats);
   void lower_clock();
   void wait_for_slowest();
@@ -196,6 +224,19 @@ Timed Pricer::copy(double elements, Dtype type, std::string_view text, double re
   return kernel(op, price_of(op.work), Phase::gradient_sync, repeats, 0);
 }
 
+Timed Pricer::host_copy(
+    double bytes, bool to_host, std::string_view text, Phase phase, double repeats) {
+  const Seconds all = copy_formula(bytes, to_host ? gpu_.device_to_host : gpu_.host_to_device);
+  const Seconds time = without_.communication ? Seconds{0} : all;
+  out_.kernel_seconds[static_cast<std::size_t>(WorkKind::communication)] += repeats * time.value;
+  out_.host_seconds += repeats * gpu_.host.accumulate_us * 1e-6;
+  return {to_picoseconds(time),
+          to_picoseconds(Seconds{gpu_.host.accumulate_us * 1e-6}),
+          out_.label(text, phase, WorkKind::communication),
+          false,
+          bytes};
+}
+
 // FLOP, counted in bf16's energy, and bytes of the step.
 void Pricer::book_energy(const Work& work, double repeats) {
   if (const auto* gemm = std::get_if<Gemm>(&work)) {
@@ -265,7 +306,8 @@ void Pricer::exchanges(std::span<const Exchange> list,
                            micro_steps_ * copies,
                            gpu_.host.collective_us),
                    e.before,
-                   e.beside});
+                   e.beside,
+                   e.stops_host});
   }
 }
 
@@ -290,6 +332,11 @@ TimedStage Pricer::stage(const StageWork& stage, const StageCosts& costs, double
   // to the weights' gradients themselves (gradient accumulation fusion).
   const bool whole_gradients =
       !(exchanges_ && shards_gradients(scenario_.parallel.strategy) && syncs_ > 1);
+  if (scenario_.parallel.offload == Offload::activations && copies > 0) {
+    const double times = micro_steps_ * copies;
+    out.stash = host_copy(stage.saved_bytes, true, "activations to host", Phase::forward, times);
+    out.restore = host_copy(stage.saved_bytes, false, "activations to card", Phase::backward, times);
+  }
   const bool wide_sums = training.precision.wide_sums;
   const bool in_products = training.fused_kernels && training.fused_accumulation && !wide_sums;
   const double adds = wide_sums ? micro_steps_ : micro_steps_ - 1;  // the first starts the usual sums
@@ -302,7 +349,21 @@ TimedStage Pricer::stage(const StageWork& stage, const StageCosts& costs, double
                                       adds * copies,
                                       gpu_.host.accumulate_us));
     }
+    const bool alone = !exchanges_ || (!shards_parameters(scenario_.parallel.strategy) &&
+                                       group_of(stage.ready[i]) == GradientGroup::none);
+    if (updates_on_host() && alone) {
+      out.to_host.resize(stage.ready.size());
+      out.to_host[i] = host_copy(static_cast<double>(stage.ready[i].elements) * gradient_bytes(training),
+                                 true,
+                                 "gradients to host",
+                                 Phase::gradient_sync,
+                                 copies);
+    }
     if (exchanges_ && !shards_parameters(scenario_.parallel.strategy)) {
+      if (group_of(stage.ready[i]) == GradientGroup::none) {
+        out.copy.emplace_back();
+        continue;
+      }
       const Operator copy{bucket_copy_pass(stage.ready[i], training.precision), "copy into bucket"};
       out.copy.push_back(kernel(copy,
                                 costs.copy[i],
@@ -314,83 +375,112 @@ TimedStage Pricer::stage(const StageWork& stage, const StageCosts& costs, double
   return out;
 }
 
+GradientGroup Pricer::group_of(const GradientReady& gradient) const {
+  if (!gradient.experts) return GradientGroup::data;
+  return axis_size(scenario_, Axis::expert_data) > 1 ? GradientGroup::experts : GradientGroup::none;
+}
+
 // DDP's all-reduced buckets, or those that ZeRO-1 and 2 scatter.
 void Pricer::price_buckets() {
   const double width = gradient_bytes(scenario_.training);
-  const std::vector<std::int64_t> tensors = ready_elements(work_);
+  const std::vector<GradientReady> gradients = ready_gradients(work_);
   std::vector<double> sizes;
-  sizes.reserve(tensors.size());
-  for (const std::int64_t elements : tensors) {
-    sizes.push_back(static_cast<double>(elements) * width);
+  for (const GradientReady& g : gradients) {
+    sizes.push_back(static_cast<double>(g.elements) * width);
+    out_.groups.push_back(group_of(g));
   }
   const Parallel& p = scenario_.parallel;
-  out_.buckets =
-      gradient_buckets(sizes, {p.first_bucket_MB * mebibyte, p.bucket_cap_MB * mebibyte});
-  const Link& link = ddp() ? links_.gradients
-                           : links_.of(Axis::shard, gradient_collective(scenario_.training.precision));
-  const Link& between = links_.of(Axis::replicate, CollectiveKind::all_reduce);
-  const auto shards = static_cast<double>(axis_size(scenario_, Axis::shard));
+  out_.buckets = gradient_buckets(
+      sizes, {p.first_bucket_MB * mebibyte, p.bucket_cap_MB * mebibyte}, out_.groups);
   // Layers repeat, and with them most buckets the one before.
   Priced reduced, replicated;
-  double known_bytes = -1;
+  const Bucket* known = nullptr;
   out_.bucket.reserve(out_.buckets.size());
   for (const Bucket& bucket : out_.buckets) {
-    const bool is_new = bucket.bytes != known_bytes;
-    known_bytes = bucket.bytes;
+    const bool is_new =
+        known == nullptr || bucket.bytes != known->bytes || bucket.group != known->group;
+    known = &bucket;
     const auto bucket_message = [&](const Link& over, double bytes) {
       return priced_message(over, bytes, "bucket", Phase::gradient_sync, gpu_.host.collective_us);
     };
+    const bool experts = bucket.group == GradientGroup::experts;
+    const auto axis = [&](Axis usual) { return experts ? of_experts(usual) : usual; };
+    const Link& link =
+        !ddp()    ? links_.of(axis(Axis::shard), gradient_collective(scenario_.training.precision))
+        : experts ? links_.of(Axis::expert_data, CollectiveKind::all_reduce)
+                  : links_.gradients;
+    const Link& between = links_.of(axis(Axis::replicate), CollectiveKind::all_reduce);
+    const auto shards = static_cast<double>(axis_size(scenario_, axis(Axis::shard)));
     if (is_new) reduced = bucket_message(link, bucket.bytes);
     out_.bucket.push_back(book(reduced, syncs_));
     out_.message_bytes += syncs_ * bucket.bytes;
+    if (updates_on_host()) {
+      out_.bucket_to_host.push_back(host_copy(
+          bucket.bytes / shards, true, "gradients to host", Phase::gradient_sync, syncs_));
+    }
     if (between.kind == Link::Kind::none) continue;
     if (is_new) replicated = bucket_message(between, bucket.bytes / shards);
     out_.bucket.back().kernel += book(replicated, syncs_).kernel;
   }
-  if (ddp() && link.kind == Link::Kind::collective) price_copies_back(tensors);
+  if (ddp() && links_.gradients.kind == Link::Kind::collective) price_copies_back(gradients);
 }
 
 // DDP copies what came back into the gradients themselves once backward is done, unless they are views
 // of the buckets (gradient_as_bucket_view, off by default). A communication hook such as the loop-back's
 // hands its own result over instead: runs with one show no such copies.
-void Pricer::price_copies_back(std::span<const std::int64_t> elements) {
+void Pricer::price_copies_back(std::span<const GradientReady> gradients) {
   struct Known {
     std::int64_t elements;
     Work work;
     Priced priced;
   };
   std::vector<Known> known;  // a model has few sizes of tensors
-  const auto copy_of = [&](std::int64_t size) -> const Known& {
-    const auto found = std::ranges::find(known, size, &Known::elements);
+  const auto copy_of = [&](const GradientReady& gradient) -> const Known& {
+    const auto found = std::ranges::find(known, gradient.elements, &Known::elements);
     if (found != known.end()) return *found;
-    const Operator op{bucket_copy_pass({0, size, ""}, scenario_.training.precision),
+    const Operator op{bucket_copy_pass(gradient, scenario_.training.precision),
                       "copy back from bucket"};
-    known.push_back({size, op.work,
+    known.push_back({gradient.elements, op.work,
                      priced(op, price_of(op.work), Phase::gradient_sync, gpu_.host.accumulate_us)});
     return known.back();
   };
   out_.copy_back.reserve(out_.buckets.size());
   for (const Bucket& bucket : out_.buckets) {
     Timed all;
-    for (std::uint32_t i = 0; i < bucket.tensors; ++i) {
-      const Known& copy = copy_of(elements[bucket.first_tensor + i]);
-      const Timed one = book(copy.priced, copy.work, syncs_);
-      all = {all.kernel + one.kernel, all.issue + one.issue, one.label, false};
+    for (std::uint32_t i = bucket.first_tensor; i <= bucket.last_tensor; ++i) {
+      if (out_.groups[i] != bucket.group) continue;
+      const Known& copy = copy_of(gradients[i]);
+      all = together(all, book(copy.priced, copy.work, syncs_));
     }
     out_.copy_back.push_back(all);
   }
 }
 
-// `copies` units of that many elements, each gathered `gathers` times a step.
-TimedUnit Pricer::unit(double elements, double gathers, double copies) {
+// `copies` units, each gathered `gathers` times a step; experts by the ranks that hold the same ones.
+TimedUnit Pricer::unit(Elements elements, double gathers, double copies) {
+  TimedUnit out = part_of_unit(elements.usual, false, gathers, copies);
+  if (elements.experts == 0) return out;
+  const TimedUnit experts = part_of_unit(elements.experts, true, gathers, copies);
+  for (Timed TimedUnit::*part :
+       {&TimedUnit::before_gather, &TimedUnit::gather, &TimedUnit::copy_out, &TimedUnit::copy_in,
+        &TimedUnit::scatter, &TimedUnit::after_scatter, &TimedUnit::replicate, &TimedUnit::fetch,
+        &TimedUnit::drain}) {
+    out.*part = together(out.*part, experts.*part);
+  }
+  return out;
+}
+
+TimedUnit Pricer::part_of_unit(double elements, bool experts, double gathers, double copies) {
   const Training& training = scenario_.training;
   const Dtype compute = training.precision.compute;
   const double width = info(compute).bytes;
   const double reduced = elements * gradient_bytes(training);
-  const auto shards = static_cast<double>(axis_size(scenario_, Axis::shard));
-  const Link& gather = links_.of(Axis::shard, CollectiveKind::all_gather);
-  const Link& scatter = links_.of(Axis::shard, CollectiveKind::reduce_scatter);
-  const Link& between = links_.of(Axis::replicate, CollectiveKind::all_reduce);
+  const Axis shard = experts ? Axis::expert_shard : Axis::shard;
+  const Axis replicate = experts ? Axis::expert_replicate : Axis::replicate;
+  const auto shards = static_cast<double>(axis_size(scenario_, shard));
+  const Link& gather = links_.of(shard, CollectiveKind::all_gather);
+  const Link& scatter = links_.of(shard, CollectiveKind::reduce_scatter);
+  const Link& between = links_.of(replicate, CollectiveKind::all_reduce);
   const double scatters = syncs_ * copies;
   TimedUnit out;
   out.gather = message(gather,
@@ -409,6 +499,17 @@ TimedUnit Pricer::unit(double elements, double gathers, double copies) {
   // put side by side before; gradients that travel wider than they are computed are cast into the buffer, and
   // others that are held wider after. One rank alone copies in place of the messages, and gathers nothing.
   const Dtype held = parameter_dtype(training.precision);
+  if (scenario_.parallel.offload == Offload::parameters) {
+    out.fetch = host_copy(elements / shards * info(held).bytes,
+                          false,
+                          "parameters to card",
+                          Phase::gradient_sync,
+                          gathers * copies);
+  }
+  if (updates_on_host()) {
+    out.drain =
+        host_copy(reduced / shards, true, "gradients to host", Phase::gradient_sync, scatters);
+  }
   const bool reduced_wide = gradient_bytes(training) > width;
   const double own = elements / shards;
   const auto cast = [&](PassKind kind, double count, double times) -> Picoseconds {
@@ -439,16 +540,18 @@ TimedUnit Pricer::unit(double elements, double gathers, double copies) {
 
 void Pricer::price_units() {
   const Parallel& p = scenario_.parallel;
-  const double block = gradient_elements(work_.block);
   const std::int64_t whole = work_.blocks / p.unit_layers;
   const std::int64_t rest = work_.blocks % p.unit_layers;
   const double gathers = micro_steps_ * (p.reshard_after_forward ? 2 : 1);
   TimedUnits& units = out_.units;
   units.count = whole + (rest > 0 ? 1 : 0);
   // The root stays gathered from the first operator of forward to the last of backward.
-  units.root = unit(gradient_elements(work_.embedding) + gradient_elements(work_.head), micro_steps_, 1);
-  units.block = unit(block * static_cast<double>(p.unit_layers), gathers, static_cast<double>(whole));
-  units.last = rest > 0 ? unit(block * static_cast<double>(rest), gathers, 1) : units.block;
+  units.root = unit(
+      {gradient_elements(work_.embedding) + gradient_elements(work_.head), 0}, micro_steps_, 1);
+  units.block = unit(elements_of(work_.block, static_cast<double>(p.unit_layers)), gathers,
+                     static_cast<double>(whole));
+  units.last = rest > 0 ? unit(elements_of(work_.block, static_cast<double>(rest)), gathers, 1)
+                        : units.block;
 }
 
 void Pricer::price_partial_gradients() {
@@ -463,7 +566,31 @@ void Pricer::price_partial_gradients() {
                                    gpu_.host.collective_us);
 }
 
+// Parameters that live on the card come back in the type that it computes in; ZeRO-1 and 2 gather them
+// then.
+void Pricer::price_host_update() {
+  const Precision& precision = scenario_.training.precision;
+  const double experts = expert_elements(work_);
+  const double usual = static_cast<double>(work_.parameters) - experts;
+  const double share = usual / static_cast<double>(axis_size(scenario_, Axis::shard)) +
+                       experts / static_cast<double>(axis_size(scenario_, Axis::expert_shard));
+  out_.host_update = {to_picoseconds(host_update_time(work_, gpu_, scenario_.cluster)),
+                      0,
+                      out_.label("update on the host", Phase::optimizer, WorkKind::optimizer)};
+  if (scenario_.parallel.offload == Offload::parameters) return;
+  out_.updated_to_card = host_copy(share * info(parameter_dtype(precision)).bytes,
+                                   false,
+                                   "updated parameters to card",
+                                   Phase::optimizer,
+                                   1);
+}
+
 void Pricer::price_optimizer() {
+  if (updates_on_host()) {
+    price_host_update();
+    price_gather_updated();
+    return;
+  }
   Seconds update;
   bool clocked = false;
   for (const Cost& c : costs_.optimizer) {
@@ -482,17 +609,28 @@ void Pricer::price_optimizer() {
   out_.kernel_seconds[static_cast<std::size_t>(WorkKind::optimizer)] += update.value;
   out_.host_seconds += issue.value;
   for (const Operator& op : work_.optimizer) book_energy(op.work, 1);
+  price_gather_updated();
+}
+
+void Pricer::price_gather_updated() {
   const Strategy strategy = scenario_.parallel.strategy;
   if (exchanges_ && shards_optimizer(strategy) && !shards_parameters(strategy)) {
-    const double bytes = static_cast<double>(work_.parameters) *
-                         info(parameter_dtype(scenario_.training.precision)).bytes;
-    out_.gather_updated = message(links_.of(Axis::shard, CollectiveKind::all_gather),
-                                  bytes,
-                                  "gather updated parameters",
-                                  Phase::optimizer,
-                                  1,
-                                  gpu_.host.collective_us);
-    out_.message_bytes += bytes;
+    const double width = info(parameter_dtype(scenario_.training.precision)).bytes;
+    const double experts = expert_elements(work_) * width;
+    const double usual = static_cast<double>(work_.parameters) * width - experts;
+    const auto gather = [&](Axis axis, double bytes) {
+      out_.message_bytes += bytes;
+      return message(links_.of(axis, CollectiveKind::all_gather),
+                     bytes,
+                     "gather updated parameters",
+                     Phase::optimizer,
+                     1,
+                     gpu_.host.collective_us);
+    };
+    out_.gather_updated = gather(Axis::shard, usual);
+    if (experts > 0 && axis_size(scenario_, Axis::expert_shard) > 1) {
+      out_.gather_updated = together(out_.gather_updated, gather(Axis::expert_shard, experts));
+    }
   }
 }
 

@@ -36,6 +36,7 @@ struct TimedExchange {
   Timed message;
   std::uint32_t before = 0;
   std::uint32_t beside = 0;
+  bool stops_host = false;  // the host issues it once everything before has run
 };
 
 struct TimedStage {
@@ -44,6 +45,10 @@ struct TimedStage {
   std::vector<TimedExchange> forward_exchanges, backward_exchanges;
   std::vector<GradientReady> ready;
   std::vector<Timed> accumulate, copy;  // one a gradient, in the order of `ready`
+  // Where states lie in host memory and nobody reduces gradients: one a gradient to the host.
+  std::vector<Timed> to_host;
+  // What the stage keeps for backward, to the host and back; no time where it stays.
+  Timed stash, restore;
 };
 
 // A stretch of parameters that is gathered before it runs and whose gradients are scattered after.
@@ -55,6 +60,8 @@ struct TimedUnit {
   Timed scatter;        // on the link
   Timed after_scatter;  // as before_gather: the rank's own gradients cast
   Timed replicate;  // all-reduce of a shard's gradients between replicas; no time without
+  // Where shards lie in host memory: parameters before the gather, gradients after the scatter.
+  Timed fetch, drain;
 };
 
 // Units of a step whose parameters are sharded: the embedding and the head together are gathered first
@@ -69,11 +76,21 @@ struct TimedStep : StepTotals {
   Timed begin, optimizer;
   std::vector<Bucket> buckets;
   std::vector<Timed> bucket;     // one a bucket
+  // Who reduces each gradient, in ready order; empty where there are no buckets.
+  std::vector<GradientGroup> groups;
+  std::vector<Timed> bucket_to_host;  // a rank's share of each bucket; empty where gradients stay
   std::vector<Timed> copy_back;  // of each bucket, from it into the gradients; empty without
   TimedUnits units;
   // Gradients of which each tensor-parallel rank has a partial sum, once a step; no time without.
   Timed partial_gradients;
+  // Where the host's CPUs update: their work, and the updated parameters' way back to the card.
+  Timed host_update, updated_to_card;
   Timed gather_updated;  // ZeRO-1 and 2: updated parameters come back; no time otherwise
+
+  // The gradient lies in a bucket.
+  [[nodiscard]] bool reduces(std::size_t tensor) const {
+    return !groups.empty() && groups[tensor] != GradientGroup::none;
+  }
 };
 
 // Everything that a step is built from. All outlives what is built.

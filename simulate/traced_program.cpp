@@ -83,7 +83,7 @@ void Builder::send_bucket(TaskId last_copy) {
 void Builder::gradient_ready(std::size_t i) {
   const TaskId copied = compute(timed_.copies[i], false);
   const Bucket& bucket = timed_.buckets[next_bucket_ + held_.size()];
-  if (i + 1 != bucket.first_tensor + bucket.tensors) return;
+  if (i != bucket.last_tensor) return;
   if (parallel_.overlap) {
     send_bucket(copied);
   } else {

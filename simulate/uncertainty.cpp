@@ -59,7 +59,7 @@ std::vector<Asked> questions(const PerturbedStep& question, const StepTime& now)
   for (const StepInput input : {StepInput::link_latency, StepInput::link_bandwidth}) {
     if (question.uses(input)) out.push_back({{input}, {1}, link_nudge});
   }
-  for (const StepInput input : {StepInput::overlap, StepInput::copies, StepInput::power}) {
+  for (const StepInput input : {StepInput::overlap, StepInput::copies, StepInput::power, StepInput::host_memory}) {
     if (question.uses(input)) out.push_back({{input}, {1}});
   }
   return out;

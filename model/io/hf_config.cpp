@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "model/io/hf_families.h"
 #include "model/io/model_file.h"
 #include "model/io/read_file.h"
 
@@ -18,7 +19,14 @@ struct HfType {
   Family family;
   std::string_view layers, hidden, heads, kv_heads, ffn, vocab, length, dropout;
   bool qkv_bias;
+  void (*read)(Table&, ModelShape&) = nullptr;  // instead, where the type shares none of these words
 };
+
+constexpr HfType of_its_own(std::string_view model_type,
+                            Family family,
+                            void (*read)(Table&, ModelShape&)) {
+  return {model_type, family, "", "", "", "", "", "", "", "", false, read};
+}
 
 // Most decoders since Llama use its words.
 constexpr HfType llama_like(std::string_view model_type, bool qkv_bias = false) {
@@ -35,7 +43,7 @@ constexpr HfType llama_like(std::string_view model_type, bool qkv_bias = false) 
           qkv_bias};
 }
 
-constexpr std::array<HfType, 8> types{{
+constexpr std::array<HfType, 12> types{{
     {"gpt2",
      Family::gpt,
      "n_layer",
@@ -64,6 +72,10 @@ constexpr std::array<HfType, 8> types{{
      "max_position_embeddings",
      "hidden_dropout_prob",
      false},
+    of_its_own("t5", Family::t5, read_t5),
+    of_its_own("vit", Family::vit, read_vit),
+    of_its_own("resnet", Family::resnet, read_resnet),
+    of_its_own("transfo-xl", Family::txl, read_transformer_xl),
 }};
 
 constexpr auto type_names = [] {
@@ -74,6 +86,7 @@ constexpr auto type_names = [] {
 
 // Names of ModelShape's fields as problems() uses them, in the words of the file.
 std::string_view key_of(const HfType& type, std::string_view field) {
+  if (type.read != nullptr) return field;
   if (field == "layers") return type.layers;
   if (field == "hidden") return type.hidden;
   if (field == "heads") return type.heads;
@@ -177,9 +190,13 @@ ModelShape read_hf_config_text(const std::string& file, std::string_view text) {
   const HfType& type = types[index];
   ModelShape shape = family_defaults(type.family);
   shape.name = table.optional_string("_name_or_path").value_or(parent_folder(file));
-  read_sizes(table, type, shape);
-  shape.tied_head =
-      table.optional_bool("tie_word_embeddings").value_or(type.family != Family::llama);
+  if (type.read != nullptr) {
+    type.read(table, shape);
+  } else {
+    read_sizes(table, type, shape);
+    shape.tied_head =
+        table.optional_bool("tie_word_embeddings").value_or(type.family != Family::llama);
+  }
   if (type.family == Family::llama) read_llama(table, type, shape);
   if (type.family == Family::bert) read_bert_head(table, shape);
   if (type.model_type == "mixtral") read_mixtral(table, shape);

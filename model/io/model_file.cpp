@@ -68,6 +68,11 @@ ModelShape family_defaults(Family family) {
     shape.dropout = 0.1;
     return shape;
   }
+  if (family == Family::t5) {
+    shape.tied_head = shape.rms_norm = true;
+    shape.dropout = 0.1;
+    return shape;
+  }
   const bool llama = family == Family::llama;
   shape.tied_head = shape.bias = !llama;
   shape.gated_ffn = shape.rms_norm = shape.rotary = llama;
@@ -102,7 +107,7 @@ std::vector<std::string_view> missing_model_keys(Family family, const GivenKeys&
     if (key == "vocab" && family == Family::vit) continue;
     if (!given.has(key)) missing.push_back(key);
   }
-  if (family == Family::vit || family == Family::txl) return missing;
+  if (family == Family::vit || family == Family::txl || family == Family::t5) return missing;
   const bool llama = family == Family::llama;
   if (llama && !given.has("ffn")) missing.emplace_back("ffn");
   const bool length = given.has("positions") || given.has("max_seq") || given.has("rotary");

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "model/io/model_file.h"
+#include "model/io/run_mixture.h"
 #include "model/scenario_rules.h"
 #include "model/usual_link.h"
 
@@ -22,7 +23,7 @@ bool contains(const std::string& text, std::string_view part) {
 
 std::optional<Family> family_of(const std::string& word) {
   if (word == "gpt") return Family::gpt;
-  if (word == "llama") return Family::llama;
+  if (word == "llama" || word == "moe") return Family::llama;
   if (word == "bert") return Family::bert;
   if (word == "resnet") return Family::resnet;
   if (word == "txl") return Family::txl;
@@ -54,23 +55,24 @@ std::optional<Strategy> strategy_of(const MeasuredRun& r) {
   return static_cast<Strategy>(at - strategy_names.begin());
 }
 
+std::optional<Offload> offload_of(const MeasuredRun& r) {
+  const auto* const at = std::ranges::find(offload_names, r.std_offload);
+  if (at == offload_names.end()) return std::nullopt;
+  return static_cast<Offload>(at - offload_names.begin());
+}
+
 // What stepsight does not simulate yet.
 std::optional<std::string> unsupported(const MeasuredRun& r) {
   if (!family_of(r.std_family)) return "family " + (r.std_family.empty() ? "not stated" : r.std_family);
-  // Transformer Engine also exchanges heads for tokens, by all-to-all.
-  if (r.cp.value_or(1) > 1 && contains(r.notes, "all-to-all")) return "context parallel by all-to-all";
-  if (r.ep.value_or(1) > 1) return "expert parallel";
   if (r.nodes.value_or(1) > 1 && !r.std_inter_gbps_per_node) return "network not stated";
   if (r.gpus.value_or(1) % r.nodes.value_or(1) != 0) return "uneven nodes";
   if (!strategy_of(r)) return "sharding " + r.std_dp;
-  if (!r.std_offload.empty() && r.std_offload != "no") return "offload";
+  if (!r.std_offload.empty() && r.std_offload != "no" && !offload_of(r)) return "offload " + r.std_offload;
   if (!r.std_recompute.empty() &&
       std::ranges::find(recompute_names, r.std_recompute) == recompute_names.end()) {
     return "recompute " + r.std_recompute;
   }
-  const auto compute = parse_dtype(r.std_compute);
-  if (!compute) return "compute " + (r.std_compute.empty() ? "not stated" : r.std_compute);
-  if (*compute == Dtype::fp8) return "compute fp8";
+  if (!parse_dtype(r.std_compute)) return "compute " + (r.std_compute.empty() ? "not stated" : r.std_compute);
   return std::nullopt;
 }
 
@@ -167,6 +169,7 @@ ModelShape shape_of(const MeasuredRun& r, Family family) {
       return s;
     case Family::resnet:
     case Family::vit:
+    case Family::t5:
       break;
   }
   s.tied_head = family != Family::llama;
@@ -218,13 +221,18 @@ Training training_of(const MeasuredRun& r, Family family) {
   if (family == Family::resnet) t.optimizer = OptimizerKind::sgd_momentum;
   t.accumulation = r.grad_accum.value_or(1);
   t.precision.compute = *parse_dtype(r.std_compute);
+  // fp8 is what linear layers multiply in, bf16 what is around them.
+  t.fp8 = t.precision.compute == Dtype::fp8;
+  if (t.fp8) t.precision.compute = Dtype::bf16;
   const bool narrow = info(t.precision.compute).bytes < 4;
   // Apex O2, what its users call mixed, and the stacks that split layers over GPUs hold 16-bit weights
   // beside an fp32 copy; autocast does not.
   const bool autocast = contains(r.precision, "autocast");
   t.precision.master = narrow && !autocast &&
                        (contains(r.precision, "apex") || contains(r.precision, "mixed") ||
-                        uses_megatron(r) || r.tp.value_or(1) > 1);
+                        uses_megatron(r) || r.tp.value_or(1) > 1 ||
+                        // CPU-Adam works on fp32 copies.
+                        updates_on_host(offload_of(r).value_or(Offload::none)));
   t.precision.mixed =
       narrow && (autocast || (contains(r.precision, "amp") && !t.precision.master));
   // Sharded parameters stay in fp32 and are cast as they are gathered.
@@ -297,6 +305,10 @@ void parallel_of(const MeasuredRun& r, Scenario& s) {
   p.chunks = p.pipeline > 1 ? r.vpp.value_or(1) : 1;
   if (p.chunks > 1) p.schedule = PipelineSchedule::interleaved;
   p.context = r.cp.value_or(1);
+  // Transformer Engine also swaps tokens for heads.
+  if (contains(r.notes, "CP is all-to-all")) p.context_mode = ContextMode::all_to_all;
+  p.expert = r.ep.value_or(1);
+  p.offload = offload_of(r).value_or(Offload::none);
   p.sequence = contains(r.recompute, "sequence parallel") ||
                contains(r.notes, "sequence parallel") || contains(r.sharding, "sequence parallel");
   p.overlap_tensor = !contains(r.notes, "all overlap switched off");
@@ -320,7 +332,13 @@ Answer scenario_of(const MeasuredRun& run) {
   const Family family = *family_of(run.std_family);
   Scenario s;
   s.title = run.id;
-  s.model = shape_of(run, family);
+  if (run.std_family == "moe") {
+    const auto mixture = mixture_of(run);
+    if (!mixture) return Refusal{"mixture not known"};
+    s.model = *mixture;
+  } else {
+    s.model = shape_of(run, family);
+  }
   if (!problems(s.model).empty()) return Refusal{"impossible model: " + problems(s.model).front()};
   s.training = training_of(run, family);
   if (s.model.mlm_share < 1) s.training.seq = padded_length(s.training.seq);

@@ -45,7 +45,9 @@ std::vector<Scenario> all_splits() {
         for (const bool sequence : {false, true}) {
           Scenario s = scenario(shape, tensor, context);
           s.parallel.sequence = sequence;
-          s.parallel.context_mode = tensor == 2 ? ContextMode::all_gather : ContextMode::ring;
+          s.parallel.context_mode = tensor == 2   ? ContextMode::all_gather
+                                    : tensor == 4 ? ContextMode::all_to_all
+                                                  : ContextMode::ring;
           if (violations(s).empty()) all.push_back(s);
         }
       }
@@ -393,4 +395,35 @@ TEST_CASE("splits that a model does not allow are named with what would do") {
   CHECK(violations(s).empty());
   s.cluster.gpus = 4;
   CHECK_THAT(message(s), match::ContainsSubstring("gpus must be tensor x pipeline"));
+}
+
+TEST_CASE("ranks that swap tokens for heads attend to whole sequences, and send each tensor's share") {
+  // Jacobs et al. 2023, section 3: of query, key, value and result each rank keeps one part in `ranks`.
+  const ModelShape shape = read_model("llama3-8b");
+  for (const std::int64_t ranks : {2, 4, 8}) {
+    Scenario s = scenario(shape, 1, ranks);
+    s.parallel.context_mode = ContextMode::all_to_all;
+    REQUIRE(violations(s).empty());
+    const StageWork block = step_work(s).block;
+    const auto core = std::ranges::find_if(block.forward, [](const Operator& op) {
+      return std::holds_alternative<Attention>(op.work);
+    });
+    REQUIRE(core != block.forward.end());
+    const Attention& a = std::get<Attention>(core->work);
+    CHECK(a.seq == s.training.seq);
+    CHECK(a.heads == shape.heads / ranks);
+    CHECK(a.kv_heads == shape.kv_heads / ranks);
+    const double tokens = 2.0 * 512 / static_cast<double>(ranks);
+    const double sent =
+        tokens * static_cast<double>((2 * shape.heads + 2 * shape.kv_heads) * shape.head_dim) * 2;
+    CHECK(bytes_of(block.forward_exchanges, CollectiveKind::all_to_all) == sent);
+    CHECK(bytes_of(block.backward_exchanges, CollectiveKind::all_to_all) == sent);
+    for (const Exchange& e : block.forward_exchanges) CHECK(e.axis == Axis::context);
+  }
+  Scenario s = scenario(shape, 4, 4);  // two key-value heads a rank
+  s.parallel.context_mode = ContextMode::all_to_all;
+  REQUIRE(violations(s).size() == 1);
+  CHECK(violations(s).front().message ==
+        "context_mode \"all-to-all\" needs context to divide the heads of a rank: 32 heads and 8 "
+        "key-value heads over tensor = 4 and context = 4");
 }

@@ -43,6 +43,14 @@ Scenario any_step() {
   s.parallel.overlap_tensor = false;
   s.parallel.sequence = s.parallel.tensor > 1 && coin();
   s.cluster.gpus = s.parallel.tensor * (1 << between(0, 2));
+  if (s.parallel.tensor == 1 && coin()) {
+    s.model.experts = 4;
+    s.model.experts_per_token = between(1, 2);
+    s.model.expert_ffn = 512;
+    s.model.shared_experts = between(0, 1);
+    s.parallel.expert = std::min<std::int64_t>(s.cluster.gpus, 1 << between(0, 2));
+    s.parallel.expert_imbalance = 1 + 0.1 * between(0, 5);
+  }
   if (s.cluster.gpus > 1) s.cluster.link = "wire";
   if (s.cluster.gpus == 1 && coin()) {
     s.parallel.strategy = Strategy::ddp;

@@ -36,6 +36,35 @@ PlanSpace small_space() {
   return space;
 }
 
+TEST_CASE("a mixture's experts are shared out where that is faster or alone fits, and nothing else is missed") {
+  PlanSpace space = small_space();
+  space.gpus = {4, 8};
+  ModelShape& m = space.bases.front().model;
+  m.experts = 8;
+  m.experts_per_token = 2;
+  m.expert_ffn = 1024;
+  space.tensor = {1};
+  space.recompute = {Recompute::none};
+  const PlanResult pruned = plan(space, card_of, {2, false, {}});
+  const PlanResult full = plan(space, card_of, {2, true, {}});
+  REQUIRE(pruned.groups.size() == full.groups.size());
+  REQUIRE_FALSE(full.groups.empty());
+  for (std::size_t g = 0; g < full.groups.size(); ++g) {
+    CHECK(pruned.groups[g].candidate == full.groups[g].candidate);
+  }
+  for (const std::int32_t expert : {1, 2, 4, 8}) {
+    CHECK(std::ranges::any_of(full.candidates, [&](const PlanCandidate& c) { return c.expert == expert; }));
+  }
+  for (const PlanCandidate& c : full.candidates) {
+    CHECK(c.gpus / c.tensor / c.context / c.pipeline % c.expert == 0);
+  }
+  space.expert = {2};
+  for (const PlanCandidate& c : candidates_of(space)) CHECK(c.expert == 2);
+  space.expert.clear();
+  m.experts = 0;
+  for (const PlanCandidate& c : candidates_of(space)) CHECK(c.expert == 1);
+}
+
 TEST_CASE("the best plan is the one that an exhaustive search finds") {
   const PlanSpace space = small_space();
   const PlanResult pruned = plan(space, card_of, {2, false, {}});

@@ -185,26 +185,77 @@ TEST_CASE("what is not simulated is refused with its reason") {
   CHECK(refusal([](R&) {}) == "");
   CHECK(refusal([](R& r) { r.complete = "no: batch"; }) == "incomplete");
   CHECK(refusal([](R& r) { r.std_gpu.clear(); }) == "GPU not stated");
-  for (const char* family : {"moe", "t5", "vit"}) {
+  CHECK(refusal([](R& r) { r.std_family = "moe"; }) == "mixture not known");
+  for (const char* family : {"t5", "vit"}) {
     CHECK(refusal([&](R& r) { r.std_family = family; }) == std::string("family ") + family);
   }
   CHECK(refusal([](R& r) { r.std_family.clear(); }) == "family not stated");
   CHECK(refusal([](R& r) { r.pp = 24, r.gpus = 24, r.std_intra = "nvswitch"; })
             .starts_with("impossible split: pipeline x chunks must be at most"));
-  CHECK(refusal([](R& r) { r.cp = 2, r.notes = "CP is all-to-all"; }) ==
-        "context parallel by all-to-all");
   CHECK(refusal([](R& r) { r.tp = 8, r.gpus = 8, r.std_intra = "nvswitch"; })
             .starts_with("impossible split: tensor must divide the model's heads"));
-  CHECK(refusal([](R& r) { r.ep = 2; }) == "expert parallel");
+  CHECK(refusal([](R& r) { r.ep = 2; }).starts_with("impossible split: expert must be 1"));
   CHECK(refusal([](R& r) { r.gpus = r.nodes = 2; }) == "network not stated");
   CHECK(refusal([](R& r) { r.gpus = 3, r.nodes = 2, r.std_inter_gbps_per_node = 100; }) ==
         "uneven nodes");
   CHECK(refusal([](R& r) { r.std_dp = "by hand"; }) == "sharding by hand");
-  CHECK(refusal([](R& r) { r.std_offload = "optimizer"; }) == "offload");
+  CHECK(refusal([](R& r) { r.std_offload = "disk"; }) == "offload disk");
   CHECK(refusal([](R& r) { r.std_recompute = "some"; }) == "recompute some");
-  CHECK(refusal([](R& r) { r.std_compute = "fp8"; }) == "compute fp8");
   CHECK(refusal([](R& r) { r.std_compute = "fp4"; }) == "compute fp4");
   CHECK(refusal([](R& r) { r.gpus = 8; }) == "link not stated");
+}
+
+TEST_CASE("a mixture cut to fewer layers is the known model with the row's layers") {
+  MeasuredRun r = gpt_row();
+  r.std_family = "moe";
+  r.model = "deepseekv2 cut to 4 layers";
+  r.family = "MoE decoder (DeepSeek MLA; 160 experts top-6 + shared, 1 dense layer)";
+  r.params.reset();
+  r.layers = 4;
+  r.hidden = 5120;
+  r.heads = r.kv_heads = 128;
+  r.ffn = 12288;
+  r.vocab = 102400;
+  r.seq = 4096;
+  r.gpus = r.dp = r.ep = 8;
+  r.std_intra = "nvswitch";
+  r.std_dp = "zero1";
+  const Scenario s = scenario(r);
+  CHECK(s.model.experts == 160);
+  CHECK(s.model.layers == 4);
+  CHECK(s.model.dense_layers == 1);
+  CHECK(s.model.kv_rank == 512);
+  CHECK(s.parallel.expert == 8);
+  // What the row says must be the model's.
+  for (const auto change : {+[](MeasuredRun& row) { row.hidden = 4096; },
+                            +[](MeasuredRun& row) { row.family = "MoE decoder (64 experts)"; },
+                            +[](MeasuredRun& row) { row.model = "deepseekv9"; }}) {
+    MeasuredRun other = r;
+    change(other);
+    const auto answer = scenario_of(other);
+    REQUIRE(std::holds_alternative<Refusal>(answer));
+    CHECK(std::get<Refusal>(answer).reason == "mixture not known");
+  }
+}
+
+TEST_CASE("a row's words tell of all-to-all context parallelism and of offloading") {
+  MeasuredRun r = gpt_row();
+  r.std_family = "llama";
+  r.cp = r.gpus = 2;
+  r.dp = 1;
+  r.std_intra = "nvswitch";
+  r.notes = "all overlap switched off (TP, P2P, grad-reduce; CP is all-to-all)";
+  CHECK(scenario(r).parallel.context_mode == ContextMode::all_to_all);
+  r = gpt_row();
+  r.std_compute = "fp8";
+  CHECK(scenario(r).training.fp8);
+  CHECK(scenario(r).training.precision.compute == Dtype::bf16);
+  r = gpt_row();
+  r.gpus = r.dp = 8;
+  r.std_intra = "nvswitch";
+  r.std_dp = "zero3";
+  r.std_offload = "optimizer";
+  CHECK(scenario(r).parallel.offload == Offload::optimizer);
 }
 
 TEST_CASE("what is missing or impossible is named") {
