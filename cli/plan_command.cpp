@@ -11,6 +11,7 @@
 #include "cli/scenario_flags.h"
 #include "cli/wrap.h"
 #include "model/errors.h"
+#include "model/io/model_error_file.h"
 #include "model/io/scenario_file.h"
 #include "reports/plan_report.h"
 #include "simulate/plan.h"
@@ -130,12 +131,13 @@ void plan_command(const PlanFlags& flags, int& exit_code) {
   };
   const PlanResult result = plan(space, profile_of, options);
   progress.reset();
+  const ModelError error = read_model_error();
   PlanReport report{points.title(), source_of(flags), space, result, {}, {}, {}, profile_of};
   for (const GroupBest& group : result.groups) {
     const Scenario s = scenario_of(space, result.candidates[group.candidate]);
     const GpuProfile& gpu = profiles.get(s.cluster.gpu);
     const Prediction prediction = predict(s, gpu);
-    const Quantiles step = uncertainty_of(s, gpu, prediction).step;
+    const Quantiles step = uncertainty_of(s, gpu, prediction, error).step;
     report.money.push_back(money_of(s, gpu, {prediction.step.value, step.p5, step.p95}));
     report.steps.push_back(step);
     report.predictions.push_back(prediction);
