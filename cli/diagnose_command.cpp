@@ -12,7 +12,6 @@
 #include "cli/wrap.h"
 #include "model/errors.h"
 #include "model/io/model_error_file.h"
-#include "model/io/scenario_keys.h"
 #include "reports/diagnose_report.h"
 
 namespace stepsight {
@@ -88,26 +87,16 @@ void add_diagnose_command(CLI::App& app, int& exit_code) {
   command->add_flag("--check", flags->check, "exit 1 unless healthy");
   command->add_option("-o,--output", flags->output, "write to this file instead");
   add_times(*command, *flags);
-  for (const ScenarioKey& key : scenario_keys()) {
-    if (key.section == "model" && key.name != "name" && key.name != "vocab") continue;
-    // What disturbed the run is what is asked; what it cost is not.
-    constexpr std::array<std::string_view, 4> known{"model", "training", "cluster", "parallel"};
-    if (std::ranges::find(known, key.section) == known.end()) continue;
-    command->add_option(diagnose_flag_of(key.name), flags->keys[std::string(key.name)],
-                        help_text(key.meaning))
-        ->group("What ran (as for predict, one value each)");
-  }
+  // What disturbed the run is what is asked; what it cost is not.
+  constexpr std::array<std::string_view, 4> sections{"model", "training", "cluster", "parallel"};
+  add_key_flags(*command, *flags, sections, "What ran (as for predict, one value each)");
   command->footer(
       "Example: 0.75 s a step on one card, 1.33 s on two, each with 8 sequences\n"
       "  stepsight diagnose --t1 0.75 --tn 1.33 --gpus 2 --model gpt2-355m --batch 8 \\\n"
       "    --gpu rtx-3090 --link pcie4-x16-nop2p --precision fp16\n"
       "  stepsight diagnose --table epochs.csv --same-work     (columns GPUs, seconds)");
   command->callback([flags, command, &exit_code] {
-    for (const CLI::Option* option : command->parse_order()) {
-      for (const auto& [key, value] : flags->keys) {
-        if (option->check_name(diagnose_flag_of(key))) flags->given.push_back(key);
-      }
-    }
+    note_given(*flags, *command);
     diagnose_command(*flags, exit_code);
   });
 }

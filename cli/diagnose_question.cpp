@@ -23,15 +23,11 @@ namespace stepsight {
 
 namespace {
 
-bool given(const DiagnoseFlags& flags, std::string_view key) {
-  return std::ranges::find(flags.given, key) != flags.given.end();
-}
-
 std::int64_t count_of(const DiagnoseFlags& flags, std::string_view key, std::int64_t otherwise) {
-  if (!given(flags, key)) return otherwise;
+  if (!flags.has(key)) return otherwise;
   const auto value = number_of(flags.keys.at(std::string(key)));
   if (!value || *value < 1 || *value > 1e6 || *value != std::floor(*value)) {
-    throw UserError(diagnose_flag_of(key) + ": expected a whole number from 1 to 1,000,000, not \"" +
+    throw UserError(flag_of(key) + ": expected a whole number from 1 to 1,000,000, not \"" +
                     flags.keys.at(std::string(key)) + "\"");
   }
   return static_cast<std::int64_t>(*value);
@@ -87,12 +83,12 @@ void take_timers(const StepLog& log, double step, Evidence& evidence) {
 
 void take_log_facts(const StepLog& log, DiagnoseFlags& flags) {
   const auto fill = [&](const char* key, const std::optional<std::int64_t>& value) {
-    if (!value || given(flags, key)) return;
+    if (!value || flags.has(key)) return;
     flags.keys[key] = std::to_string(*value);
     flags.given.emplace_back(key);
   };
   fill("gpus", log.facts.gpus);
-  if (!given(flags, "global_batch")) fill("batch", log.facts.gpu_batch);
+  if (!flags.has("global_batch")) fill("batch", log.facts.gpu_batch);
   fill("accumulation", log.facts.accumulation);
   fill("seq", log.facts.seq);
   if (!flags.parameters && log.facts.parameters) {
@@ -101,8 +97,8 @@ void take_log_facts(const StepLog& log, DiagnoseFlags& flags) {
 }
 
 // A card's usual link, where none was given.
-void choose_link(DiagnoseFlags& flags, std::vector<std::string>& notes) {
-  if (given(flags, "link") || !given(flags, "gpu") || count_of(flags, "nodes", 1) > 1) return;
+void choose_usual_link(DiagnoseFlags& flags, std::vector<std::string>& notes) {
+  if (flags.has("link") || !flags.has("gpu") || count_of(flags, "nodes", 1) > 1) return;
   const std::string& gpu = flags.keys["gpu"];
   const bool board = gpu.find("sxm") != std::string::npos || gpu.find("gb200") != std::string::npos;
   flags.keys["link"] = usual_link(gpu, board ? "nvswitch" : "pcie", 0);
@@ -118,11 +114,9 @@ double link_rate(const std::string& link, std::int64_t gpus, std::int64_t nodes)
 }
 
 std::optional<Scenario> scenario_of(const DiagnoseFlags& flags) {
-  const bool batch = given(flags, "batch") || given(flags, "global_batch");
-  if (!given(flags, "name") || !given(flags, "gpu") || !given(flags, "link") || !batch) return std::nullopt;
-  std::vector<KeyFlag> keys;
-  for (const std::string& key : flags.given) keys.push_back({diagnose_flag_of(key), key, flags.keys.at(key)});
-  ScenarioFile file = scenario_from_flags(keys);
+  const bool batch = flags.has("batch") || flags.has("global_batch");
+  if (!flags.has("name") || !flags.has("gpu") || !flags.has("link") || !batch) return std::nullopt;
+  ScenarioFile file = scenario_from_flags(key_flags(flags));
   if (file.points.size() != 1) throw UserError("diagnose takes one value of each flag, not a list");
   return file.points.front();
 }
@@ -140,7 +134,7 @@ void settle_times(const DiagnoseFlags& flags, DiagnoseQuestion& q, std::vector<s
   const double all = q.scenario ? static_cast<double>(data_parallel(*q.scenario)) : static_cast<double>(q.gpus);
   if (flags.rate1) q.one = (q.same_work ? batch * all : batch) / *flags.rate1;
   if (flags.raten) q.n = batch * all / *flags.raten;
-  const bool absolute = q.scenario || given(flags, "batch") || !flags.raten;
+  const bool absolute = q.scenario || flags.has("batch") || !flags.raten;
   if (!absolute) {
     q.relative = true;
     notes.emplace_back("Rates without --batch: the length of a step is not known, only the speed-up.");
@@ -180,13 +174,6 @@ void settle_evidence(const DiagnoseFlags& flags, DiagnoseQuestion& q, std::vecto
 
 }  // namespace
 
-std::string diagnose_flag_of(std::string_view key) {
-  if (key == "name") return "--model";
-  std::string flag = "--" + std::string(key);
-  std::ranges::replace(flag, '_', '-');
-  return flag;
-}
-
 DiagnosedRun diagnose_question(const DiagnoseFlags& from, Profiles& profiles) {
   DiagnoseFlags flags = from;
   DiagnosedRun run;
@@ -196,7 +183,7 @@ DiagnosedRun diagnose_question(const DiagnoseFlags& from, Profiles& profiles) {
     n = read_times(flags.logn, run.notes);
     take_log_facts(n->log, flags);
   }
-  choose_link(flags, run.notes);
+  choose_usual_link(flags, run.notes);
   DiagnoseQuestion& q = run.question;
   q.gpus = count_of(flags, "gpus", 0);
   q.nodes = count_of(flags, "nodes", 1);
@@ -204,15 +191,15 @@ DiagnosedRun diagnose_question(const DiagnoseFlags& from, Profiles& profiles) {
   q.same_work = flags.same_work;
   q.scenario = scenario_of(flags);
   if (flags.parameters) q.parameters = flags.parameters;
-  if (given(flags, "name")) {
+  if (flags.has("name")) {
     if (!q.scenario) q.parameters = static_cast<double>(parameter_count(read_model(flags.keys["name"])));
     run.name = flags.keys["name"] + " on ";
   }
-  if (given(flags, "gpu")) q.memory_bytes = profiles.get(flags.keys["gpu"]).memory_bytes;
+  if (flags.has("gpu")) q.memory_bytes = profiles.get(flags.keys["gpu"]).memory_bytes;
   if (q.memory_bytes && !(*q.memory_bytes > 0)) q.memory_bytes.reset();
-  if (!q.scenario && given(flags, "link")) q.link_GBps = link_rate(flags.keys["link"], q.gpus, q.nodes);
-  run.name += fmt::format("{} x {}", q.gpus, given(flags, "gpu") ? flags.keys["gpu"] : "GPU");
-  if (given(flags, "link")) run.name += ", " + flags.keys["link"];
+  if (!q.scenario && flags.has("link")) q.link_GBps = link_rate(flags.keys["link"], q.gpus, q.nodes);
+  run.name += fmt::format("{} x {}", q.gpus, flags.has("gpu") ? flags.keys["gpu"] : "GPU");
+  if (flags.has("link")) run.name += ", " + flags.keys["link"];
   settle_times(flags, q, run.notes, one, n);
   settle_evidence(flags, q, run.notes, one, n);
   return run;

@@ -1,22 +1,20 @@
 // From flags and logs to the question that simulate/diagnose.h answers.
 #pragma once
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/profiles.h"
+#include "cli/scenario_flags.h"
 #include "reports/diagnose_report.h"
 
 namespace stepsight {
 
-struct DiagnoseFlags {
+struct DiagnoseFlags : ScenarioFlags {
   std::string runs;   // CSV
   std::string table;  // of one job on several numbers of GPUs
   std::string only;
   std::string output;
-  std::map<std::string, std::string> keys;  // scenario key -> value
-  std::vector<std::string> given;           // the keys on the command line
   std::optional<double> t1, tn, rate1, raten;
   std::optional<double> data1, datan, communication, divided, parameters;
   std::string log1, logn, utilisation, nccl_log;
@@ -29,8 +27,5 @@ struct DiagnoseFlags {
 // What is known, and the notes of what was assumed. UserError for flags that contradict each other,
 // files that cannot be read, and where the step time on N GPUs is missing.
 DiagnosedRun diagnose_question(const DiagnoseFlags& flags, Profiles& profiles);
-
-// The flag of a scenario key.
-std::string diagnose_flag_of(std::string_view key);
 
 }  // namespace stepsight

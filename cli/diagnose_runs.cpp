@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "cli/links.h"
 #include "cli/profiles.h"
 #include "model/errors.h"
-#include "model/io/link_file.h"
 #include "model/io/run_scenario.h"
 #include "model/io/runs_csv.h"
 #include "model/parallel_layout.h"
@@ -49,7 +49,7 @@ class RunTable {
     const auto partner = one_.find(partner_key(run));
     if (partner != one_.end() && data_parallel(*q.scenario) == q.gpus) q.one = partner->second;
     try {
-      q.scenario->cluster.facts = find_link(q.scenario->cluster.link, "");
+      q.scenario->cluster.facts = links_.get(q.scenario->cluster.link);
       out.diagnosis = diagnose(q, gpu, error_);
     } catch (const UserError& e) {
       return refuse(run, e.what());
@@ -67,6 +67,7 @@ class RunTable {
   const ModelError& error_;
   std::map<std::string, double> one_;
   Profiles profiles_;
+  Links links_;
   DiagnosedTable table_;
 };
 

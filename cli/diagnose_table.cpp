@@ -7,6 +7,7 @@
 #include "model/errors.h"
 #include "model/io/logs/read_log.h"
 #include "reports/text_table.h"
+#include "simulate/diagnose_bounds.h"
 #include "simulate/scaling_table.h"
 
 namespace stepsight {
@@ -29,7 +30,7 @@ DiagnosedRun diagnosed(const ScalingTime& base, const ScalingTime& time) {
   q.one = base.seconds;
   q.n = time.seconds;
   q.relative = true;
-  run.diagnosis = diagnose(q, nullptr);
+  run.diagnosis = diagnose_bounds(q);
   return run;
 }
 

@@ -1,13 +1,14 @@
 #include "cli/fit_runs.h"
 
-#include <algorithm>
-#include <cmath>
+#include <cctype>
 #include <cstdio>
 #include <filesystem>
+#include <span>
 #include <variant>
 
 #include <fmt/format.h>
 
+#include "cli/links.h"
 #include "cli/output.h"
 #include "model/errors.h"
 #include "model/io/builtin.h"
@@ -17,19 +18,20 @@
 #include "model/io/run_scenario.h"
 #include "model/io/runs_csv.h"
 #include "reports/refine_report.h"
+#include "simulate/refined_machine.h"
 
 namespace stepsight {
 
 namespace {
 
 // A row as a scenario on the machine's own profile; the reason where it cannot be predicted.
-std::variant<MeasuredStep, Refusal> step_of(const MeasuredRun& run, const std::string& gpu) {
+std::variant<MeasuredStep, Refusal> step_of(const MeasuredRun& run, const std::string& gpu, Links& links) {
   const auto answer = scenario_of(run);
   if (const auto* refusal = std::get_if<Refusal>(&answer)) return *refusal;
   MeasuredStep step{run.id, std::get<Scenario>(answer), run.step_time_s};
   step.scenario.cluster.gpu = gpu;
   if (step.scenario.cluster.gpus > 1) {
-    step.scenario.cluster.facts = find_link(step.scenario.cluster.link, "");
+    step.scenario.cluster.facts = links.get(step.scenario.cluster.link);
     if (!step.scenario.cluster.facts->measured && !step.scenario.cluster.facts->link_class) {
       return Refusal{"link " + step.scenario.cluster.link};
     }
@@ -37,51 +39,66 @@ std::variant<MeasuredStep, Refusal> step_of(const MeasuredRun& run, const std::s
   return step;
 }
 
-// The profile with its host's times as the runs say, and how sure they are now.
-void refine_host(GpuProfile& gpu, const Refinement& refinement, std::size_t runs) {
-  for (const RefinedInput& input : refinement.inputs) {
-    if (input.input != StepInput::host) continue;
-    for (const NamedParameter& p : named_parameters(gpu)) {
-      if (!p.name.starts_with("host.")) continue;
-      *p.value = std::clamp(*p.value * std::exp(input.change), p.info.lower, p.info.upper);
-      for (ParameterRecord& record : gpu.records) {
-        if (record.name != p.name) continue;
-        record.value = *p.value;
-        record.sd = *p.value * input.sd_after;
-        record.source = fmt::format("{}; refined by {} measured runs", record.source, runs);
-      }
-    }
-  }
-}
-
-// The measured points that lie over a profile's formulas; empty where it has none.
-std::string points_beside(const std::string& profile) {
-  if (!profile.ends_with(".toml")) {
-    const auto file = find_named_file_if_any("profiles", profile, ".points.csv");
+// The measured points that lie over the formulas of a profile or a link; empty where it has none.
+std::string points_beside(const char* folder, const std::string& name_or_file) {
+  if (!name_or_file.ends_with(".toml")) {
+    const auto file = find_named_file_if_any(folder, name_or_file, ".points.csv");
     return file ? file->text : "";
   }
-  const std::string name = profile.substr(0, profile.size() - 5) + ".points.csv";
+  const std::string name = name_or_file.substr(0, name_or_file.size() - 5) + ".points.csv";
   return std::filesystem::exists(name) ? read_file(name, 64 * megabyte, "a table of points") : "";
 }
 
-void write_refined(const std::string& output, const std::string& profile, const GpuProfile& gpu) {
-  const std::string name = profile_stem(output);
-  const std::string points = points_beside(profile);
-  if (!points.empty()) write_file_atomically(name + ".points.csv", points);
-  write_file_atomically(output, profile_text(gpu));
+std::string without_ending(std::string name) {
+  if (name.ends_with(".toml")) name.resize(name.size() - 5);
+  return name;
+}
+
+// A file's text with the measured points beside it: they stay where they lie over their formulas.
+void write_with_points(const std::string& output, const std::string& text, const std::string& points) {
+  if (!points.empty()) write_file_atomically(profile_stem(output) + ".points.csv", points);
+  write_file_atomically(output, text);
+}
+
+// "mine.toml" of the link "pcie4-x16-nop2p" (or of a file of one): "mine-pcie4-x16-nop2p.toml".
+std::string link_file_name(const std::string& output, const std::string& link) {
+  std::string name = std::filesystem::path(without_ending(link)).filename().string();
+  for (char& c : name) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
+    if (!plain) c = '-';
+  }
+  return profile_stem(output) + "-" + name + ".toml";
+}
+
+// The profile, and a file for each link that the profile does not have itself; the links' names in it.
+std::vector<std::string> write_refined(const FitRunsQuestion& question,
+                                       const GpuProfile& gpu,
+                                       const Refinement& refinement,
+                                       std::span<const MeasuredStep> steps) {
+  std::vector<std::string> out;
+  write_with_points(question.output, profile_text(refined_profile(gpu, refinement, steps)),
+                    points_beside("profiles", question.gpu));
+  for (const RefinedLink& refined : refined_links(gpu, refinement, steps)) {
+    const std::string file = link_file_name(question.output, refined.link.name);
+    write_with_points(file, measured_link_text(refined.link, refined.records),
+                      points_beside("links", refined.was));
+    out.push_back(file);
+  }
+  return out;
 }
 
 }  // namespace
 
 void fit_runs(const FitRunsQuestion& question) {
   if (question.gpu.empty()) throw UserError("fit --runs needs the machine's card or profile: --gpu");
-  GpuProfile gpu = read_profile(question.gpu);
+  const GpuProfile gpu = read_profile(question.gpu);
   RefineReport report;
   report.gpu = question.gpu;
   std::vector<MeasuredStep> steps;
+  Links links;
   for (const std::string& file : question.files) {
     for (const MeasuredRun& run : read_runs(file)) {
-      const auto step = step_of(run, question.gpu);
+      const auto step = step_of(run, question.gpu, links);
       if (const auto* refusal = std::get_if<Refusal>(&step)) {
         ++report.refused[refusal->reason];
       } else {
@@ -93,10 +110,7 @@ void fit_runs(const FitRunsQuestion& question) {
     throw UserError(fmt::format("fit --runs: {} of the rows can be predicted, and two are needed", steps.size()));
   }
   report.refinement = refine(steps, gpu);
-  if (!question.output.empty()) {
-    refine_host(gpu, report.refinement, steps.size());
-    write_refined(question.output, question.gpu, gpu);
-  }
+  if (!question.output.empty()) report.links = write_refined(question, gpu, report.refinement, steps);
   const std::string text = question.json ? refine_json(report) : refine_text(report);
   std::fwrite(text.data(), 1, text.size(), stdout);
 }

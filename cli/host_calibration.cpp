@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "cli/links.h"
 #include "cli/profiles.h"
 #include "model/errors.h"
-#include "model/io/link_file.h"
 #include "model/io/run_scenario.h"
 #include "simulate/host_fit.h"
 
@@ -65,9 +65,10 @@ HostCalibration calibrate_host(const std::vector<MeasuredRun>& runs,
   require_one_machine(rows, count);
   HostCalibration out;
   std::vector<HostRun> taken;
+  Links links;
   for (const std::size_t i : spread_evenly(rows.size(), count)) {
     Scenario s = rows[i].scenario;
-    if (s.cluster.gpus > 1) s.cluster.facts = find_link(s.cluster.link, "");
+    if (s.cluster.gpus > 1) s.cluster.facts = links.get(s.cluster.link);
     taken.push_back({std::move(s), rows[i].run->step_time_s});
     out.rows.insert(rows[i].run->id);
   }

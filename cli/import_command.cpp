@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/wrap.h"
 #include "model/errors.h"
+#include "model/io/logs/nsys_sqlite.h"
 #include "model/io/logs/read_log.h"
 #include "model/io/logs/trace_split_file.h"
 #include "model/io/trace_file.h"
@@ -29,7 +30,9 @@ struct ImportFlags {
 void import_traces(const ImportFlags& flags) {
   if (flags.csv) throw UserError("--csv: a trace has no rows of steps; --json has all figures");
   std::vector<NamedSplit> ranks;
-  for (const std::string& file : flags.files) ranks.push_back({file, read_step_split(file)});
+  for (const std::string& file : flags.files) {
+    ranks.push_back({file, names_an_nsys_recording(file) ? read_nsys_split(file) : read_step_split(file)});
+  }
   write_output(flags.output, flags.json ? splits_json(ranks) : splits_text(ranks));
 }
 
@@ -44,7 +47,9 @@ void import_log(const ImportFlags& flags) {
 }
 
 void import_files(const ImportFlags& flags) {
-  const auto traces = std::ranges::count_if(flags.files, names_a_trace);
+  const auto traces = std::ranges::count_if(flags.files, [](const std::string& file) {
+    return names_a_trace(file) || names_an_nsys_recording(file);
+  });
   if (traces == std::ssize(flags.files)) return import_traces(flags);
   if (traces > 0) throw UserError("import takes one log, or the traces of one step's ranks, not both");
   if (flags.files.size() > 1) throw UserError("import takes one log at a time; several files are traces of ranks");
@@ -58,7 +63,7 @@ void add_import_command(CLI::App& app, int& /*exit_code*/) {
   CLI::App* command =
       app.add_subcommand("import", "What a trainer's log says: steady step, warm-up, stalls, facts");
   command->add_option("log", flags->files, help_text("log of a training run, of any trainer (.gz too); or "
-                                                     "profiler traces, one a rank"))
+                                                     "profiler traces or Nsight Systems' .sqlite, one a rank"))
       ->required();
   CLI::Option* json = command->add_flag("--json", flags->json, "for machines");
   command->add_flag("--csv", flags->csv, "one row a step")->excludes(json);
@@ -66,7 +71,8 @@ void add_import_command(CLI::App& app, int& /*exit_code*/) {
   command->footer(
       "Example:\n"
       "  stepsight import train.log\n"
-      "  stepsight import rank0.json.gz rank1.json.gz   (torch.profiler's traces of one run)");
+      "  stepsight import rank0.json.gz rank1.json.gz   (torch.profiler's traces of one run)\n"
+      "  stepsight import recording.sqlite               (nsys export --type sqlite)");
   command->callback([flags] { import_files(*flags); });
 }
 

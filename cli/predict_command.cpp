@@ -25,6 +25,7 @@ struct PredictFlags : ScenarioFlags {
   bool json = false;
   bool csv = false;
   bool levers = false;
+  bool between = false;
   std::string language = "en";
   std::optional<std::int64_t> parameters;  // of a traced step
 };
@@ -44,11 +45,39 @@ std::optional<TraceQuestion> trace_question(const PredictFlags& flags) {
   return out;
 }
 
+// From the first point to the one that the text explains.
+StepsBetween steps_between(const PredictReport& report, Profiles& profiles) {
+  const std::size_t to = focus_of(report);
+  if (to == 0) {
+    throw UserError(
+        "--between needs two points, such as --gpus 1,8 or --link A,B: it says how the steps of the first "
+        "and of the last with the most GPUs differ");
+  }
+  const auto name = [&](std::size_t point) {
+    std::string out;
+    for (std::size_t a = 0; a < report.axes.size(); ++a) {
+      const std::string& value = report.coordinates[point][a];
+      if (value == report.coordinates[point == 0 ? to : 0][a]) continue;
+      out += (out.empty() ? "" : ", ") + report.axes[a] + " = " + value;
+    }
+    return out;
+  };
+  const auto waterfall = [&](std::size_t point) {
+    const StudyPoint& p = report.points[point];
+    return waterfall_of(p.scenario, profiles.get(p.scenario.cluster.gpu), p.prediction);
+  };
+  return {name(0), name(to), waterfall(0), waterfall(to)};
+}
+
 void predict_command(PredictFlags flags) {
   Profiles profiles;
   PredictReport report;
   choose_link(flags, profiles, report.notes);
   if (std::optional<TraceQuestion> question = trace_question(flags)) {
+    if (flags.between || flags.levers) {
+      throw UserError(std::string(flags.between ? "--between" : "--levers") +
+                      ": a trace is one step as it ran; give a model's name");
+    }
     question->notes = report.notes;
     predict_trace(*question);
     return;
@@ -66,8 +95,11 @@ void predict_command(PredictFlags flags) {
   const GpuProfile& gpu = profiles.get(focus.scenario.cluster.gpu);
   note_link(focus.scenario, gpu, report.notes);
   if (flags.levers) report.levers = levers(focus.scenario, gpu, focus.prediction, error);
-  if (flags.json || flags.csv) {
-    write_output(flags.output, flags.json ? predict_json(report) : predict_csv(report));
+  if (flags.between) report.between = steps_between(report, profiles);
+  if (flags.json) {
+    write_output(flags.output, predict_json(report));
+  } else if (flags.csv) {
+    write_output(flags.output, report.between ? between_csv(*report.between) : predict_csv(report));
   } else {
     if (flags.language != "en") report.verdicts = verdict_text(focus, gpu, Words(flags.language));
     write_text(flags.output, predict_text(report, gpu));
@@ -84,6 +116,10 @@ void add_predict_command(CLI::App& app, int& /*exit_code*/) {
   command->add_flag("--levers",
                     flags->levers,
                     help_text("also what would make a sample faster, each change simulated"));
+  command->add_flag("--between",
+                    flags->between,
+                    help_text("also how the steps of two points differ, cause by cause: of the first and of "
+                              "the last with the most GPUs; with --csv that alone"));
   command->add_option("-o,--output", flags->output, "write to this file instead");
   command->add_option("--params",
                       flags->parameters,
@@ -96,6 +132,7 @@ void add_predict_command(CLI::App& app, int& /*exit_code*/) {
       "Example:\n"
       "  stepsight predict --model llama2-7b --gpu h200-sxm --gpus 1,2,4,8 --batch 4 \\\n"
       "    --seq 2048\n"
+      "  stepsight predict --model gpt2-774m --gpu h200-sxm --gpus 1,8 --between\n"
       "  stepsight predict --model step.trace.json.gz --gpu h200-sxm --gpus 1,2,4,8\n"
       "    (your own step: a torch.profiler trace of it on one GPU, record_shapes=True)");
   command->callback([flags, command] {

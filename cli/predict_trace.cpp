@@ -13,6 +13,8 @@
 #include "cli/profiles.h"
 #include "model/errors.h"
 #include "model/io/builtin.h"
+#include "model/io/model_error_file.h"
+#include "model/io/scenario_keys.h"
 #include "model/io/trace_file.h"
 #include "model/traced_units.h"
 #include "reports/traced_report.h"
@@ -22,17 +24,28 @@ namespace stepsight {
 
 namespace {
 
-// The flags that ask something of a traced step; everything else of training is in the trace.
+// The keys that ask something of a traced step, beside whole sections; everything else of training is in
+// the trace.
 constexpr std::array<std::string_view, 14> trace_keys{
     "batch",         "gradient_dtype",  "gpu",     "gpus",        "link",
     "nodes",         "topo",            "strategy", "bucket_cap_MB", "first_bucket_MB",
     "overlap",       "unit_layers",     "reshard_after_forward",   "prefetch"};
 
+constexpr std::array<std::string_view, 5> trace_sections{"ranks", "loader", "stalls", "run", "cost"};
+
+bool asks_of_trace(std::string_view name) {
+  if (std::ranges::find(trace_keys, name) != trace_keys.end()) return true;
+  return std::ranges::any_of(scenario_keys(), [&](const ScenarioKey& key) {
+    return key.name == name && std::ranges::find(trace_sections, key.section) != trace_sections.end();
+  });
+}
+
 void check_keys(std::span<const KeyFlag> keys) {
   for (const KeyFlag& k : keys) {
-    if (std::ranges::find(trace_keys, k.key) != trace_keys.end()) continue;
+    if (asks_of_trace(k.key)) continue;
     std::string known;
     for (const std::string_view key : trace_keys) known += (known.empty() ? "" : ", ") + std::string(key);
+    for (const std::string_view section : trace_sections) known += ", [" + std::string(section) + "]";
     throw UserError(k.flag + ": a traced step is what it was traced as; of the scenario's keys it "
                     "takes " + known);
   }
@@ -80,6 +93,19 @@ class TracedCard {
   std::string name_;
 };
 
+bool has_batch(const TraceQuestion& question) {
+  return std::ranges::any_of(question.keys, [](const KeyFlag& k) { return k.key == "batch"; });
+}
+
+// A trace does not say how many samples its step took; a loader's rate and prices are per sample.
+void require_batch(const TraceQuestion& question, const Scenario& s) {
+  if (has_batch(question)) return;
+  const bool loads = s.irregular.loader_workers > 0 || s.irregular.node_samples_per_s > 0;
+  if (!loads && !s.cost.any()) return;
+  throw UserError(std::string(loads ? "[loader]" : "[cost]") +
+                  " with a trace needs --batch: how many samples the traced step took");
+}
+
 // A traced step has no architecture: cluster and training keys are read beside a model that stands in
 // for it and is then forgotten.
 ScenarioFile read_keys(const TraceQuestion& question) {
@@ -95,11 +121,14 @@ ScenarioFile read_keys(const TraceQuestion& question) {
     if (p.shard_group > 0 || p.tensor * p.context * p.expert * p.pipeline > 1) {
       throw UserError("a traced step is whole: no tensor, context, expert, pipeline or shard_group");
     }
-    if (s.irregular.any() || !s.irregular.slowest_gpu.empty()) {
-      throw UserError("a traced step is regular: no keys of [ranks], [loader] or [stalls]");
+    if (s.run.tokens > 0) {
+      throw UserError("tokens: a trace does not say how many a step takes; give the run's steps");
     }
     s.model = {};
     s.model.name = question.trace;
+    s.training.seq = s.training.accumulation = 1;  // what it takes is counted in samples
+    s.training.global_batch = 0;
+    require_batch(question, s);
   }
   return file;
 }
@@ -203,10 +232,9 @@ void predict_trace(const TraceQuestion& question) {
   report.axes = file.axes;
   report.notes = question.notes;
   report.step = read_shown(question.trace);
-  const bool with_batch = std::ranges::any_of(
-      question.keys, [](const KeyFlag& k) { return k.key == "batch"; });
-  if (with_batch) report.batch = file.points.back().training.batch;
+  if (has_batch(question)) report.batch = file.points.back().training.batch;
 
+  const ModelError error = read_model_error();
   Profiles profiles;
   TracedCard card(report.step, profiles);
   note_trace(report.step, report.notes);
@@ -219,7 +247,12 @@ void predict_trace(const TraceQuestion& question) {
     const GpuProfile& gpu = profiles.get(s.cluster.gpu);
     note_link(s, gpu, report.notes);
     note_units(report.step, s, report.notes);
-    report.points.push_back(predict_traced(report.step, s, gpu, card.other_than(s.cluster.gpu)));
+    const GpuProfile* from = card.other_than(s.cluster.gpu);
+    if (const std::string& slowest = s.irregular.slowest_gpu; !slowest.empty()) {
+      s.irregular.slow_factor *= traced_slowdown(
+          report.step, gpu, from, profiles.get(slowest), card.other_than(slowest));
+    }
+    report.points.push_back(study_traced(report.step, s, gpu, from, error));
     std::vector<std::string> values;
     const std::vector<std::size_t> at = coordinates(file, i);
     for (std::size_t a = 0; a < at.size(); ++a) values.push_back(file.axis_values[a][at[a]]);

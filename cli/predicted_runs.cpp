@@ -2,12 +2,11 @@
 
 #include <cmath>
 #include <map>
-#include <memory>
 #include <variant>
 
+#include "cli/links.h"
 #include "cli/profiles.h"
 #include "model/errors.h"
-#include "model/io/link_file.h"
 #include "model/io/run_scenario.h"
 #include "simulate/host_fit.h"
 #include "simulate/predict.h"
@@ -15,19 +14,6 @@
 namespace stepsight {
 
 namespace {
-
-// Links by name, each looked up once.
-class Links {
- public:
-  std::shared_ptr<const LinkFacts> get(const std::string& name) {
-    auto& kept = links_[name];
-    if (!kept) kept = find_link(name, "");
-    return kept;
-  }
-
- private:
-  std::map<std::string, std::shared_ptr<const LinkFacts>> links_;
-};
 
 // What one GPU does, as far as the row says it: all but the number of GPUs and of machines.
 std::string work_of(const MeasuredRun& run, const Scenario& s) {

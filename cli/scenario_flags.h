@@ -2,6 +2,7 @@
 // alone.
 #pragma once
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,12 @@ struct ScenarioFlags {
 // "--model" is the key `name`; the others are called as their keys, with a dash for an underscore.
 std::string flag_of(std::string_view key);
 
+// A flag for each key of these sections (none: of all), under a heading of --help, written into `flags`,
+// which outlives the parse.
+void add_key_flags(CLI::App& command,
+                   ScenarioFlags& flags,
+                   std::span<const std::string_view> sections,
+                   const std::string& heading);
 // The positional scenario file and a flag for each key, written into `flags`, which outlives the
 // parse.
 void add_scenario_flags(CLI::App& command, ScenarioFlags& flags);

@@ -15,6 +15,7 @@
 #include "cli/sweep_file.h"
 #include "cli/wrap.h"
 #include "model/errors.h"
+#include "model/io/model_error_file.h"
 #include "model/io/scenario_file.h"
 #include "reports/sweep_rows.h"
 #include "simulate/irregular_step.h"
@@ -31,6 +32,7 @@ struct SweepFlags : ScenarioFlags {
   unsigned threads = 0;
   bool json = false;
   bool resume = false;
+  bool intervals = false;
 };
 
 // What every thread shares.
@@ -38,6 +40,7 @@ struct Sweep {
   const ScenarioPoints& points;
   const std::map<std::string, const GpuProfile*>& gpus;
   SweepRows rows;
+  const ModelError* error = nullptr;  // null: no intervals
 };
 
 // One thread's own: it remembers what it priced.
@@ -65,6 +68,12 @@ class Worker {
     const std::vector<std::size_t> at = points_.coordinates(index);
     values_.resize(at.size());
     for (std::size_t a = 0; a < at.size(); ++a) values_[a] = points_.axis_values()[a][at[a]];
+    if (sweep_.error != nullptr) {
+      const auto same = [&](const std::string&) -> const GpuProfile& { return gpu; };
+      const StudyPoint studied = study({&scenario, 1}, same, *sweep_.error).front();
+      sweep_.rows.append(out, index, values_, scenario, r, studied.money, &studied);
+      return;
+    }
     const StepRange step{r.step.value, r.step.value, r.step.value};
     sweep_.rows.append(out, index, values_, scenario, r, money_of(scenario, gpu, step));
   }
@@ -113,7 +122,9 @@ void sweep_command(const SweepFlags& flags) {
   const auto gpus = cards_of(points, profiles);
   const Scenario first = points.at(0);
   const bool money = first.cost.any() || first.run.tokens > 0 || first.run.steps > 0;
-  const Sweep sweep{points, gpus, SweepRows(points.axes(), money, flags.json)};
+  const ModelError error = read_model_error();
+  const Sweep sweep{points, gpus, SweepRows(points.axes(), money, flags.json, flags.intervals),
+                    flags.intervals ? &error : nullptr};
   const Stretch stretch = stretch_of(shard, points.size());
   Worker checker(sweep);
 
@@ -161,6 +172,9 @@ void add_sweep_command(CLI::App& app, int& /*exit_code*/) {
   CLI::App* command = app.add_subcommand(
       "sweep", "One row for each of up to 10,000,000 points of a scenario with arrays");
   command->add_flag("--json", flags->json, help_text("a JSON object a line in place of CSV"));
+  command->add_flag("--intervals", flags->intervals,
+                    help_text("also how each point scales, and the 90 % interval of every figure; takes "
+                              "some ten times as long"));
   command->add_option("-o,--output", flags->output,
                       help_text("write to this file; rows gather in FILE.part until all are there"));
   command->add_flag("--resume", flags->resume,

@@ -4,8 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <array>
-
+#include "reports/intervals.h"
 #include "reports/json_parts.h"
 #include "reports/levers_report.h"
 #include "reports/money_report.h"
@@ -17,43 +16,6 @@ namespace stepsight {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json json_of(const Quantiles& q) {
-  return {{"p5", q.p5}, {"p50", q.p50}, {"p95", q.p95}};
-}
-
-Json json_of(const ScalingPoint& p) {
-  Json out = {{"one_gpu_step_s", p.one_gpu.value},
-              {"step_s", p.step.value},
-              {"speedup", p.scaling.speedup},
-              {"efficiency", p.scaling.efficiency}};
-  if (p.speedup.p50 <= 0) return out;
-  out["intervals"] = {{"one_gpu_step_s", json_of(p.one_gpu_s)},
-                      {"step_s", json_of(p.step_s)},
-                      {"speedup", json_of(p.speedup)},
-                      {"efficiency", json_of(p.efficiency)}};
-  return out;
-}
-
-Json json_of(const Uncertainty& u) {
-  Json out = {{"log_sd", u.log_sd},
-              {"measured_inputs_log_sd", u.parameter_log_sd},
-              {"inside_calibration", u.inside_calibration},
-              {"outside_calibration", u.outside},
-              {"contributions", Json::array()}};
-  constexpr std::array<std::string_view, 3> origins{"measured", "between measured sizes", "class value"};
-  for (const Contribution& c : u.contributions) {
-    out["contributions"].push_back({{"input", c.input},
-                                    {"share", c.share},
-                                    {"log_sd", c.log_sd},
-                                    {"origin", origins[static_cast<std::size_t>(c.origin)]},
-                                    {"measure_with", c.command}});
-  }
-  const Contribution* weakest = weakest_input(u);
-  out["weakest_input"] = weakest != nullptr ? Json(weakest->input) : Json(nullptr);
-  out["measure_first"] = weakest != nullptr ? Json(weakest->command) : Json(nullptr);
-  return out;
-}
 
 Json json_of(const Memory& m) {
   Json out = {{"parameters_bytes", m.parameters},
@@ -117,8 +79,8 @@ void add_figures(Json& out, const StudyPoint& p) {
   out["step_time_s"] = r.step.value;
   out["samples_per_s"] = r.samples_per_s;
   out["tokens_per_s"] = r.tokens_per_s;
-  out["weak"] = json_of(p.weak);
-  out["strong"] = p.strong ? json_of(*p.strong) : Json(nullptr);
+  out["weak"] = scaling_json(p.weak);
+  out["strong"] = p.strong ? scaling_json(*p.strong) : Json(nullptr);
   out["mfu"] = r.mfu;
   out["exposed_communication_s"] = r.exposed_s;
   out["communication_s"] = r.communication_s;
@@ -139,21 +101,12 @@ Json json_of(const StudyPoint& p) {
   add_figures(out, p);
   add_parts(out, r, p.scenario.parallel.pipeline > 1);
   if (p.uncertainty.step.p50 > 0) {
-    const Quantiles& step = p.uncertainty.step;
-    out["intervals"] = {{"step_time_s", json_of(step)},
-                        {"samples_per_s", json_of(rate_of(step, r.samples_per_s * r.step.value))},
-                        {"tokens_per_s", json_of(rate_of(step, r.tokens_per_s * r.step.value))},
-                        {"mfu", json_of(rate_of(step, r.mfu * r.step.value))}};
-    out["uncertainty"] = json_of(p.uncertainty);
+    out["intervals"] = intervals_json(p, Figures::of_model);
+    out["uncertainty"] = uncertainty_json(p.uncertainty);
   }
   if (p.money) out["money"] = money_json(p.scenario, p.money);
   if (p.padded_vocabulary) out["padded_vocabulary_step_s"] = p.padded_vocabulary->value;
   return out;
-}
-
-// The ends of an interval as two cells, empty without one.
-std::string ends(const Quantiles& q) {
-  return q.p50 > 0 ? fmt::format("{},{}", q.p5, q.p95) : ",";
 }
 
 }  // namespace
@@ -168,6 +121,7 @@ std::string predict_json(const PredictReport& report) {
     point.update(json_of(report.points[i]));
     out["points"].push_back(std::move(point));
   }
+  if (report.between) out["between"] = between_json(*report.between);
   if (!report.levers.empty()) out["levers"] = levers_json(report.levers);
   if (report.points.front().money) out["worth"] = worth_json(report);
   out["notes"] = report.notes;
@@ -181,11 +135,11 @@ std::string predict_csv(const PredictReport& report) {
   out +=
       "model,gpu,gpus,link,batch,seq,accumulation,precision,step_time_s,samples_per_s,tokens_per_s,"
       "weak_speedup,weak_efficiency,strong_speedup,strong_efficiency,mfu,exposed_communication_s,"
-      "communication_s,peak_memory_bytes,fits,bound_by,step_time_p5_s,step_time_p95_s,"
-      "weak_speedup_p5,weak_speedup_p95,strong_speedup_p5,strong_speedup_p95";
+      "communication_s,peak_memory_bytes,fits,bound_by";
   const bool money = std::ranges::any_of(
       report.points, [](const StudyPoint& p) { return p.money.has_value(); });
-  out += (money ? money_csv_header() : "") + "\n";
+  out += interval_csv_header(Figures::of_model);
+  out += (money ? money_csv_header() + money_interval_csv_header() : "") + "\n";
   for (std::size_t i = 0; i < report.points.size(); ++i) {
     const StudyPoint& p = report.points[i];
     const Prediction& r = p.prediction;
@@ -209,16 +163,15 @@ std::string predict_csv(const PredictReport& report) {
                        p.weak.scaling.efficiency);
     out += p.strong ? fmt::format("{},{},", p.strong->scaling.speedup, p.strong->scaling.efficiency)
                     : std::string(",,");
-    out += fmt::format("{},{},{},{},{},{},",
+    out += fmt::format("{},{},{},{},{},{}",
                        r.mfu,
                        r.exposed_s,
                        r.communication_s,
                        r.memory.needed,
                        r.memory.fits ? "yes" : "no",
                        bound_by(r));
-    out += ends(p.uncertainty.step) + "," + ends(p.weak.speedup) + "," +
-           ends(p.strong ? p.strong->speedup : Quantiles{});
-    out += (money ? money_csv_cells(p.money) : "") + "\n";
+    out += interval_csv_cells(p, Figures::of_model);
+    out += (money ? money_csv_cells(p.money) + money_interval_csv_cells(p.money) : "") + "\n";
   }
   return out;
 }

@@ -243,7 +243,9 @@ std::string predict_text(const PredictReport& report, const GpuProfile& gpu) {
   const StudyPoint& point = report.points[focus_of(report)];
   const std::string table = table_of(report);
   std::string out = question(report, gpu) + "\n" + table + intervals_table(report) + about(report);
-  out += why_not_linear(point) + where_time_goes(point) +
+  out += why_not_linear(point);
+  if (report.between) out += between_text(*report.between);
+  out += where_time_goes(point) +
          (report.verdicts.empty() ? verdicts(point, gpu) : report.verdicts);
   out += certainty(point.uncertainty) + levers_text(report.levers);
   out += money_section(point) + worth_section(report);

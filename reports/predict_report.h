@@ -1,10 +1,12 @@
 // Predictions for people (a terminal of 80 columns) and for machines.
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "model/profile.h"
+#include "reports/waterfall_report.h"
 #include "simulate/levers.h"
 #include "simulate/study.h"
 
@@ -20,6 +22,7 @@ struct PredictReport {
   std::vector<StudyPoint> points;                     // at least one
   std::vector<std::string> notes;                     // what the program chose for the user
   std::vector<Lever> levers;                          // of the point that the text explains, if asked
+  std::optional<StepsBetween> between;  // the first point and the one that the text explains, if asked
   std::string verdicts;  // paragraphs in another language, in place of the English verdicts
 };
 

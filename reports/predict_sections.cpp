@@ -79,12 +79,21 @@ std::string strong_waterfall(const StudyPoint& p) {
          "\n" + parts_text(parts, total_name(p), r.step.value);
 }
 
-std::string exchange(const Prediction& r, const Parallel& split) {
+// The wait's interval, where one is known.
+std::string wait_range(const Quantiles& exposed) {
+  if (exposed.p95 <= 0) return "";
+  return fmt::format(" ({} to {} in nine of ten)", format_seconds(exposed.p5), format_seconds(exposed.p95));
+}
+
+std::string exchange(const StudyPoint& p) {
+  const Prediction& r = p.prediction;
+  const Parallel& split = p.scenario.parallel;
   if (split.pipeline > 1) {
     return wrap(fmt::format("Messages and collectives run {} of the step on the stage that has most "
-                            "of them; {} of the step goes to waiting for them.",
+                            "of them; {}{} of the step goes to waiting for them.",
                             format_seconds(r.communication_s),
-                            format_seconds(r.exposed_s))) +
+                            format_seconds(r.exposed_s),
+                            wait_range(p.exposed_s))) +
            "\n";
   }
   const std::string what =
@@ -92,12 +101,15 @@ std::string exchange(const Prediction& r, const Parallel& split) {
           ? "parameters and gradients"
           : fmt::format("gradients in {} bucket{}", r.buckets, r.buckets == 1 ? "" : "s");
   return wrap(fmt::format("Each GPU exchanges {} of {} a step: {} on the link, of which {} hide behind "
-                          "compute.",
+                          "compute and {}{} are waited for.",
                           format_bytes(r.message_bytes),
                           what,
                           format_seconds(r.communication_s),
-                          format_seconds(r.communication_s - r.exposed_s))) +
-         "\n";}
+                          format_seconds(r.communication_s - r.exposed_s),
+                          format_seconds(r.exposed_s),
+                          wait_range(p.exposed_s))) +
+         "\n";
+}
 
 std::string other_scaling(const StudyPoint& p) {
   if (p.scenario.cluster.gpus == 1) return "";
@@ -208,7 +220,7 @@ std::string why_not_linear(const StudyPoint& point) {
   const bool shares_a_batch =
       point.scenario.training.global_batch > 0 && point.strong && point.scenario.cluster.gpus > 1;
   return "\n" + (shares_a_batch ? strong_waterfall(point) : weak_waterfall(point)) +
-         exchange(r, point.scenario.parallel) +
+         exchange(point) +
          other_scaling(point);
 }
 

@@ -47,6 +47,9 @@ std::string refine_text(const RefineReport& report) {
                           format_percent(r.error_before), format_percent(r.error_left_out))) +
          "\n";
   for (const auto& [reason, n] : report.refused) out += fmt::format("  {} refused: {}\n", n, reason);
+  for (const std::string& file : report.links) {
+    out += wrap("The refined link is for --link: " + file) + "\n";
+  }
   return out + wrap("time: what the runs add to that input's time; known: one standard deviation; left out: the "
                     "error where a run taught nothing to its own prediction.") +
          "\n";
@@ -69,6 +72,7 @@ std::string refine_json(const RefineReport& report) {
   out["error_before"] = r.error_before;
   out["error_left_out"] = r.error_left_out;
   out["refused"] = report.refused;
+  out["links"] = report.links;
   return out.dump(1) + "\n";
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <string>
+#include <vector>
 
 #include "simulate/refine.h"
 
@@ -11,6 +12,7 @@ struct RefineReport {
   std::string gpu;
   Refinement refinement;
   std::map<std::string, std::size_t> refused;  // reason -> rows
+  std::vector<std::string> links;  // files of refined links that were written beside the profile
 };
 
 std::string refine_text(const RefineReport& report);

@@ -129,6 +129,7 @@ Section answer_section(const StudyPoint& p, const GpuProfile& gpu, const Words& 
     add("figure.exposed", seconds_cell(r.exposed_s),
         words("meaning.exposed", fmt::arg("all", format_seconds(r.communication_s)),
               fmt::arg("bytes", format_bytes(r.message_bytes))));
+    between(p.exposed_s, seconds_cell);
   }
   add("figure.memory", bytes_cell(r.memory.needed),
       words("meaning.memory", fmt::arg("card", format_bytes(gpu.memory_bytes))));

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "reports/intervals.h"
 #include "reports/money_report.h"
 #include "reports/predict_report.h"
 #include "reports/text_table.h"
@@ -42,10 +43,19 @@ void each_figure(const QuickPrediction& r, Each each) {
   each("peak_memory_bytes", r.needed_bytes);
 }
 
+constexpr std::string_view scaling_columns =
+    ",weak_speedup,weak_efficiency,strong_speedup,strong_efficiency";
+
+std::string scaling_cells(const StudyPoint& p) {
+  const std::string weak = fmt::format(",{},{}", p.weak.scaling.speedup, p.weak.scaling.efficiency);
+  if (!p.strong) return weak + ",,";
+  return weak + fmt::format(",{},{}", p.strong->scaling.speedup, p.strong->scaling.efficiency);
+}
+
 }  // namespace
 
-SweepRows::SweepRows(std::span<const std::string> axes, bool money, bool json)
-    : axes_(axes.begin(), axes.end()), money_(money), json_(json) {
+SweepRows::SweepRows(std::span<const std::string> axes, bool money, bool json, bool intervals)
+    : axes_(axes.begin(), axes.end()), money_(money), json_(json), intervals_(intervals) {
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     if (std::ranges::find(columns, axes_[i]) == columns.end()) further_.push_back(i);
   }
@@ -58,7 +68,9 @@ std::string SweepRows::header() const {
   out += "model,gpu,gpus,link,batch,seq,accumulation,precision";
   each_figure({}, [&](const char* name, double) { out += std::string(",") + name; });
   out += ",fits,bound_by";
+  if (intervals_) out += std::string(scaling_columns) + interval_csv_header(Figures::of_model);
   if (money_) out += money_csv_header();
+  if (money_ && intervals_) out += money_interval_csv_header();
   return out + "\n";
 }
 
@@ -67,7 +79,8 @@ void SweepRows::append(std::string& out,
                        std::span<const std::string> values,
                        const Scenario& s,
                        const QuickPrediction& r,
-                       const std::optional<Money>& money) const {
+                       const std::optional<Money>& money,
+                       const StudyPoint* studied) const {
   auto to = std::back_inserter(out);
   const Training& t = s.training;
   if (!json_) {
@@ -78,7 +91,11 @@ void SweepRows::append(std::string& out,
                    name_of(t.precision));
     each_figure(r, [&](const char*, double figure) { fmt::format_to(to, ",{}", figure); });
     fmt::format_to(to, ",{},{}", r.fits ? "yes" : "no", bound_by(r));
+    if (studied != nullptr) {
+      out += scaling_cells(*studied) + interval_csv_cells(*studied, Figures::of_model);
+    }
     if (money_) out += money_csv_cells(money);
+    if (money_ && studied != nullptr) out += money_interval_csv_cells(money);
     out += '\n';
     return;
   }
@@ -95,6 +112,11 @@ void SweepRows::append(std::string& out,
     fmt::format_to(to, ",\"{}\":{}", name, figure);
   });
   fmt::format_to(to, ",\"fits\":{},\"bound_by\":\"{}\"", r.fits, bound_by(r));
+  if (studied != nullptr) {
+    out += ",\"weak\":" + scaling_json(studied->weak).dump();
+    if (studied->strong) out += ",\"strong\":" + scaling_json(*studied->strong).dump();
+    out += ",\"intervals\":" + intervals_json(*studied, Figures::of_model).dump();
+  }
   if (money_) out += ",\"money\":" + money_json(s, money).dump();
   out += "}\n";
 }

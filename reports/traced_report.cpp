@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "reports/json_parts.h"
+#include "reports/certainty.h"
+#include "reports/money_report.h"
 #include "reports/predict_report.h"
 #include "reports/predict_sections.h"
 #include "reports/text_table.h"
@@ -14,18 +14,8 @@ namespace stepsight {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 bool is_axis(const TracedReport& report, std::string_view key) {
   return std::ranges::find(report.axes, key) != report.axes.end();
-}
-
-double sum_of(const TracedStep& step, StepPart part) {
-  double out = 0;
-  for (const TracedKernel& k : step.kernels) {
-    if (k.part == part) out += k.seconds;
-  }
-  return out;
 }
 
 std::string what_was_traced(const TracedStep& s) {
@@ -37,9 +27,9 @@ std::string what_was_traced(const TracedStep& s) {
       part,
       format_count(static_cast<double>(s.kernels.size())),
       s.gpu.empty() ? "a card that it does not name" : s.gpu,
-      format_seconds(sum_of(s, StepPart::forward)),
-      format_seconds(sum_of(s, StepPart::backward)),
-      format_seconds(sum_of(s, StepPart::optimizer)),
+      format_seconds(kernel_seconds(s, StepPart::forward)),
+      format_seconds(kernel_seconds(s, StepPart::backward)),
+      format_seconds(kernel_seconds(s, StepPart::optimizer)),
       format_count(static_cast<double>(s.gradients.size())),
       format_count(static_cast<double>(parameter_count(s))),
       info(s.gradient_dtype).name);
@@ -60,10 +50,6 @@ std::string cluster_of(const TracedReport& report, const GpuProfile& gpu) {
     out += fmt::format(", FSDP in {} units", report.points.back().point.prediction.buckets);
   }
   return wrap(out) + "\n";
-}
-
-double samples_per_s(const TracedReport& report, const StudyPoint& p) {
-  return static_cast<double>(report.batch * p.scenario.cluster.gpus) / p.prediction.step.value;
 }
 
 std::string table_of(const TracedReport& report) {
@@ -136,57 +122,83 @@ std::string host(const TracedPoint& p) {
   return "\n" + wrap(out) + "\n";
 }
 
-Json trace_json(const TracedStep& s) {
-  return {{"file", s.file},
-          {"step", s.name.empty() ? Json(nullptr) : Json(s.name)},
-          {"steps", s.steps},
-          {"gpu", s.gpu.empty() ? Json(nullptr) : Json(s.gpu)},
-          {"kernels", s.kernels.size()},
-          {"forward_s", sum_of(s, StepPart::forward)},
-          {"backward_s", sum_of(s, StepPart::backward)},
-          {"optimizer_s", sum_of(s, StepPart::optimizer)},
-          {"gradients", s.gradients.size()},
-          {"parameters", parameter_count(s)},
-          {"sizes_recorded", s.sizes_recorded},
-          {"gradient_dtype", info(s.gradient_dtype).name},
-          {"micro_steps", s.micro_steps}};
+// Of what nine of ten such trainings do.
+std::string intervals_of(const TracedReport& report) {
+  if (report.points.front().point.uncertainty.step.p50 <= 0) return "";
+  TextTable table;
+  const bool add_gpus = !is_axis(report, "gpus");
+  if (add_gpus) table.columns.push_back({"GPUs"});
+  for (const std::string& axis : report.axes) table.columns.push_back({axis == "gpus" ? "GPUs" : axis});
+  table.columns.push_back({"step"});
+  table.columns.push_back({"weak"});
+  table.columns.push_back({"eff.", Align::right, 1});
+  table.columns.push_back({"exposed", Align::right, 2});
+  for (std::size_t i = 0; i < report.points.size(); ++i) {
+    const StudyPoint& p = report.points[i].point;
+    const Quantiles &step = p.uncertainty.step, &weak = p.weak.speedup, &eff = p.weak.efficiency;
+    const bool alone = p.scenario.cluster.gpus == 1;
+    std::vector<std::string> row;
+    if (add_gpus) row.push_back(std::to_string(p.scenario.cluster.gpus));
+    for (const std::string& value : report.coordinates[i]) row.push_back(value);
+    row.push_back(format_range(format_seconds(step.p5), format_seconds(step.p95)));
+    row.push_back(alone ? "-" : fmt::format("{:.2f} to {:.2f}x", weak.p5, weak.p95));
+    row.push_back(alone ? "-" : format_range(format_percent(eff.p5, 0), format_percent(eff.p95, 0)));
+    row.push_back(p.exposed_s.p95 > 0 ? format_range(format_seconds(p.exposed_s.p5),
+                                                     format_seconds(p.exposed_s.p95))
+                                      : "-");
+    table.rows.push_back(std::move(row));
+  }
+  return "\nHow sure: nine of ten such trainings lie between\n" + table.fitted();
 }
 
-Json point_json(const TracedReport& report, const TracedPoint& traced) {
-  const StudyPoint& p = traced.point;
-  const Prediction& r = p.prediction;
-  Json out{{"gpu", p.scenario.cluster.gpu},
-           {"gpus", p.scenario.cluster.gpus},
-           {"link", p.scenario.cluster.link},
-           {"step_time_s", r.step.value},
-           {"samples_per_s", report.batch > 0 ? Json(samples_per_s(report, p)) : Json(nullptr)},
-           {"weak",
-            {{"one_gpu_step_s", p.weak.one_gpu.value},
-             {"step_s", p.weak.step.value},
-             {"speedup", p.weak.scaling.speedup},
-             {"efficiency", p.weak.scaling.efficiency}}},
-           {"exposed_communication_s", r.exposed_s},
-           {"communication_s", r.communication_s},
-           {"message_bytes", r.message_bytes},
-           {"buckets", r.buckets},
-           {"host_s", r.host_s},
-           {"traced_host_s", traced.traced_host_s},
-           {"gpu_busy_s", r.gpu_busy_s},
-           {"bound_by", bound_by(r)},
-           {"unmeasured_share", r.unmeasured_share},
-           {"scaled_by_operator_share", traced.costs.by_operator},
-           {"scaled_by_rate_share", traced.costs.by_rate}};
-  add_parts(out, r, false);
-  return out;
+std::string amounts(const Figure& f) {
+  return fmt::format("{} ({} to {})", format_amount(f.value), format_amount(f.low), format_amount(f.high));
+}
+
+std::string money_of(const TracedReport& report) {
+  const StudyPoint& p = report.points.back().point;
+  if (!p.money) return "";
+  const std::string currency = p.scenario.cost.currency.empty() ? "USD" : p.scenario.cost.currency;
+  std::string out;
+  const auto way = [&](const char* name, const Spending& s) {
+    std::string line = fmt::format("{}: {} {} an hour; a step {}, a million samples {}", name,
+                                   format_amount(s.per_hour), currency, amounts(s.per_step),
+                                   amounts(s.per_million));
+    if (s.per_run) line += ", the run " + amounts(*s.per_run);
+    out += wrap(line + ".") + "\n";
+  };
+  if (p.money->rent) way("Rented", *p.money->rent);
+  if (p.money->own) way(p.money->purchase.total() > 0 ? "Bought" : "Power alone", *p.money->own);
+  if (p.money->run_s) {
+    const Figure& run = *p.money->run_s;
+    const auto hours = [](double s) { return format_amount(s / 3600); };
+    out += wrap(fmt::format("The run takes {} hours ({} to {}).", hours(run.value), hours(run.low),
+                            hours(run.high))) +
+           "\n";
+  }
+  return out.empty() ? "" : fmt::format("\nWhat it costs on {} GPUs\n", p.scenario.cluster.gpus) + out;
 }
 
 }  // namespace
+
+double kernel_seconds(const TracedStep& step, StepPart part) {
+  double out = 0;
+  for (const TracedKernel& k : step.kernels) {
+    if (k.part == part) out += k.seconds;
+  }
+  return out;
+}
+
+double samples_per_s(const TracedReport& report, const StudyPoint& p) {
+  return static_cast<double>(report.batch * p.scenario.cluster.gpus) / p.prediction.step.value;
+}
 
 std::string traced_text(const TracedReport& report, const GpuProfile& gpu) {
   const TracedPoint& last = report.points.back();
   std::string out = report.title.empty() ? "" : wrap(report.title) + "\n\n";
   out += what_was_traced(report.step) + cluster_of(report, gpu) + "\n" + table_of(report);
-  out += why_not_linear(last.point) + where_time_goes(last.point) + host(last) + carried(last);
+  out += intervals_of(report) + why_not_linear(last.point) + where_time_goes(last.point) + host(last) +
+         carried(last) + certainty(last.point.uncertainty) + money_of(report);
   for (const std::string& note : report.notes) out += "\n" + wrap(note) + "\n";
   TextTable legend;
   legend.columns = {{"", Align::left}, {"", Align::left}};
@@ -195,55 +207,6 @@ std::string traced_text(const TracedReport& report, const GpuProfile& gpu) {
                  {"exposed", "communication while the GPU has nothing to compute"},
                  {"host", "what the host needs to issue a step"}};
   return out + "\n" + legend.body();
-}
-
-std::string traced_json(const TracedReport& report) {
-  Json out{{"schema", 1},
-           {"title", report.title},
-           {"trace", trace_json(report.step)},
-           {"axes", report.axes}};
-  out["points"] = Json::array();
-  for (std::size_t i = 0; i < report.points.size(); ++i) {
-    Json point = point_json(report, report.points[i]);
-    for (std::size_t a = 0; a < report.axes.size(); ++a) {
-      if (!point.contains(report.axes[a])) point[report.axes[a]] = report.coordinates[i][a];
-    }
-    out["points"].push_back(std::move(point));
-  }
-  out["notes"] = report.notes;
-  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-std::string traced_csv(const TracedReport& report) {
-  std::string out;
-  for (const std::string& axis : report.axes) out += axis + ",";
-  out +=
-      "trace,on_gpu,on_gpus,over_link,step_time_s,weak_speedup,weak_efficiency,"
-      "exposed_communication_s,communication_s,host_s,gpu_busy_s,scaled_by_operator_share,"
-      "scaled_by_rate_share,bound_by\n";
-  for (std::size_t i = 0; i < report.points.size(); ++i) {
-    const TracedPoint& traced = report.points[i];
-    const StudyPoint& p = traced.point;
-    const Prediction& r = p.prediction;
-    for (const std::string& value : report.coordinates[i]) out += csv_cell(value) + ",";
-    out += fmt::format("{},{},{},{},",
-                       csv_cell(report.step.file),
-                       csv_cell(p.scenario.cluster.gpu),
-                       p.scenario.cluster.gpus,
-                       csv_cell(p.scenario.cluster.link));
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{}\n",
-                       r.step.value,
-                       p.weak.scaling.speedup,
-                       p.weak.scaling.efficiency,
-                       r.exposed_s,
-                       r.communication_s,
-                       r.host_s,
-                       r.gpu_busy_s,
-                       traced.costs.by_operator,
-                       traced.costs.by_rate,
-                       bound_by(r));
-  }
-  return out;
 }
 
 }  // namespace stepsight

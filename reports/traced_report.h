@@ -19,6 +19,10 @@ struct TracedReport {
   std::int64_t batch = 0;  // samples of each GPU in a step; 0 = not said, no samples/s
 };
 
+// Kernels of a part of the step, as traced.
+double kernel_seconds(const TracedStep& step, StepPart part);
+double samples_per_s(const TracedReport& report, const StudyPoint& point);
+
 // `gpu` is the card of the last point, which the text explains.
 std::string traced_text(const TracedReport& report, const GpuProfile& gpu);
 // {"schema": 1, "title", "trace": {...}, "axes", "points": [...], "notes"}; times in seconds, sizes

@@ -90,7 +90,7 @@ inline constexpr double poor_share = 0.3;
 
 // `gpu` belongs to the scenario; may be null without one. Preconditions: gpus >= 2, n > 0, one > 0.
 // UserError for a link that is not known.
-Diagnosis diagnose(const DiagnoseQuestion& question, const GpuProfile* gpu, const ModelError& error = {});
+Diagnosis diagnose(const DiagnoseQuestion& question, const GpuProfile* gpu, const ModelError& error);
 
 // "healthy", "explained", "cannot be explained by any link: broken path or measurement", "too few
 // facts"

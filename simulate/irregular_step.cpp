@@ -74,6 +74,22 @@ Seconds stall_time(const Scenario& scenario) {
   return Seconds{i.stall_s / static_cast<double>(i.stall_steps)};
 }
 
+void disturb(const Scenario& scenario, Seconds among_unequal, Prediction& out) {
+  const Seconds regular = out.step;
+  const Seconds slowed = std::max(regular, among_unequal);
+  const Seconds fed = std::max(slowed, loading_time(scenario));
+  out.attribution.slowest = (slowed - regular).value;
+  out.attribution.loading = (fed - slowed).value;
+  out.attribution.stalls = stall_time(scenario).value;
+  out.step = with_waits(scenario, slowed);
+  const double longer = out.step.value / regular.value;
+  out.samples_per_s /= longer;
+  out.tokens_per_s /= longer;
+  out.mfu /= longer;
+  out.communication_share /= longer;
+  out.host_bound = out.host_s > 0.98 * out.step.value;
+}
+
 Seconds with_waits(const Scenario& scenario, Seconds step) {
   return Seconds{std::max(step.value, loading_time(scenario).value) + stall_time(scenario).value};
 }

@@ -23,6 +23,12 @@ Seconds loading_time(const Scenario& scenario);
 // Seconds of pauses that fall on one step in the mean.
 Seconds stall_time(const Scenario& scenario);
 
+struct Prediction;
+
+// What unequal ranks, late data and pauses add to `out`, the prediction of a step of equal ranks that
+// never wait; `among_unequal` is the same step where the ranks are as the scenario says.
+void disturb(const Scenario& scenario, Seconds among_unequal, Prediction& out);
+
 // A simulated step, in training: as long as its data needs at least, and with its share of pauses.
 Seconds with_waits(const Scenario& scenario, Seconds step);
 

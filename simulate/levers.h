@@ -49,7 +49,7 @@ struct Lever {
 std::vector<Lever> levers(const Scenario& scenario,
                           const GpuProfile& gpu,
                           const Prediction& now,
-                          const ModelError& error = {});
+                          const ModelError& error);
 
 // "larger batch"
 std::string_view name_of(LeverKind kind);

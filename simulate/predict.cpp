@@ -133,40 +133,44 @@ StepTime step_time(const StepParts& parts) {
   return {with_waits(parts.scenario, simulated), std::move(step)};
 }
 
+namespace {
+
+struct StagesAtFullRate {
+  StagesTime with, without;  // messages
+};
+StagesAtFullRate stages_at_full_rate(const StepParts& parts, const PipelineProgram& program) {
+  const Machine machine = step_machine(parts.gpu, {.slow_down = true});
+  const Without messages{.communication = true};
+  return {run_stages(program, machine),
+          run_stages(build_stages(parts, time_step(parts, messages), messages), machine)};
+}
+
+}  // namespace
+
+double exposed_time(const StepParts& parts) {
+  if (parts.scenario.parallel.pipeline > 1) {
+    const auto [with, without] = stages_at_full_rate(parts, build_stages(parts, time_step(parts)));
+    return std::max(0.0, (with.step - without.step).value);
+  }
+  const StepProgram step = build_step(parts);
+  Prediction out;
+  read_timeline(step, run(step.program, step.machine), out);
+  return out.exposed_s;
+}
+
 Seconds predict_step(const Scenario& scenario, const GpuProfile& gpu) {
   return step_time(Question(scenario, gpu).parts()).step;
 }
 
 namespace {
 
-// A step of equal ranks that never wait for data, and what the rest adds to it.
-void disturb(const Scenario& scenario, Seconds among_unequal, Prediction& out) {
-  const Seconds regular = out.step;
-  const Seconds slowed = std::max(regular, among_unequal);
-  const Seconds fed = std::max(slowed, loading_time(scenario));
-  out.attribution.slowest = (slowed - regular).value;
-  out.attribution.loading = (fed - slowed).value;
-  out.attribution.stalls = stall_time(scenario).value;
-  out.step = with_waits(scenario, slowed);
-  const double longer = out.step.value / regular.value;
-  out.samples_per_s /= longer;
-  out.tokens_per_s /= longer;
-  out.mfu /= longer;
-  out.communication_share /= longer;
-  out.host_bound = out.host_s > 0.98 * out.step.value;
-}
-
 // One cause after the other, as attribute() does; what is left of a step without messages is the
 // stage that computes longest, and the wait for the others.
 void read_stages(const StepParts& parts, const TimedStep& timed, Prediction& out) {
   const PipelineProgram program = build_stages(parts, timed);
-  const Machine at_full_rate = step_machine(parts.gpu, {.slow_down = true});
   const StagesTime actual = run_stages(program, step_machine(parts.gpu));
-  StagesTime full_rate = run_stages(program, at_full_rate);
+  auto [full_rate, silent] = stages_at_full_rate(parts, program);
   full_rate.step = std::min(full_rate.step, actual.step);
-  const Without messages{.communication = true};
-  StagesTime silent =
-      run_stages(build_stages(parts, time_step(parts, messages), messages), at_full_rate);
   silent.step = std::min(silent.step, full_rate.step);
   silent.busy = std::min(silent.busy, silent.step);
   out.step = actual.step;

@@ -11,6 +11,6 @@ namespace stepsight {
 // Counts that its splits, its batch or its link do not allow are left out. The points of a study.
 std::vector<StudyPoint> scaling_curve(const Scenario& scenario,
                                       const GpuProfile& gpu,
-                                      const ModelError& error = {});
+                                      const ModelError& error);
 
 }  // namespace stepsight

@@ -12,4 +12,8 @@ struct StepTime {
 // UserError as build_stages().
 StepTime step_time(const StepParts& parts);
 
+// Seconds of the simulated step in which the GPU has nothing to compute while it communicates, as
+// Prediction::exposed_s; of pipeline stages what messages make the step longer by at full rate.
+double exposed_time(const StepParts& parts);
+
 }  // namespace stepsight

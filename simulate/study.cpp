@@ -1,6 +1,7 @@
 #include "simulate/study.h"
 
 #include "model/parallel_layout.h"
+#include "simulate/exposed_interval.h"
 
 namespace stepsight {
 
@@ -66,6 +67,18 @@ class Study {
   const ModelError& error_;
 };
 
+// What disturbs a step besides does not change what it waits for messages.
+Quantiles exposed_of(const Scenario& scenario,
+                     const GpuProfile& gpu,
+                     const Prediction& prediction,
+                     const Uncertainty& uncertainty,
+                     const ModelError& error) {
+  if (prediction.communication_s <= 0) return {};
+  Scenario regular = scenario;
+  regular.irregular = {};
+  return exposed_interval(prediction.exposed_s, step_question(regular, gpu), uncertainty, error);
+}
+
 std::optional<Seconds> with_padded_vocabulary(const Scenario& scenario, const GpuProfile& gpu) {
   constexpr std::int64_t multiple = 64;
   if (scenario.model.vocab % 8 == 0) return std::nullopt;
@@ -105,6 +118,7 @@ std::vector<StudyPoint> study(std::span<const Scenario> points,
     point.weak = ask.scaling_point(base, many);
     point.strong = ask.strong_point(base, many);
     point.uncertainty = many.uncertainty;
+    point.exposed_s = exposed_of(scenario, gpu, point.prediction, many.uncertainty, error);
     point.padded_vocabulary = with_padded_vocabulary(scenario, gpu);
     point.scenario = scenario;
     const Quantiles& step = many.uncertainty.step;

@@ -27,6 +27,7 @@ struct StudyPoint {
   Scenario scenario;
   Prediction prediction;
   Uncertainty uncertainty;             // of the prediction's step
+  Quantiles exposed_s{};               // of the prediction's exposed_s; all 0 where nothing is exchanged
   ScalingPoint weak;                   // the batch of each GPU kept
   std::optional<ScalingPoint> strong;  // the global batch kept; nothing where it cannot be shared out
   // What padding the vocabulary to a multiple of 64 would make of the step, where the head's rows are
@@ -38,11 +39,11 @@ struct StudyPoint {
 using ProfileOf = std::function<const GpuProfile&(const std::string& name)>;
 
 // One GPU for the same global batch takes more micro-steps; N GPUs for the same share of a global
-// batch take fewer, then smaller, ones. `error` is the model's own, as learnt; by default the
-// untaught one. UserError for a link or a GPU that is not known.
+// batch take fewer, then smaller, ones. `error` is the model's own, as learnt
+// from measured runs. UserError for a link or a GPU that is not known.
 std::vector<StudyPoint> study(std::span<const Scenario> points,
                               const ProfileOf& profile_of,
-                              const ModelError& error = {});
+                              const ModelError& error);
 
 // The scenario on one GPU without a link; `same_work`: with the global batch of all its GPUs.
 Scenario on_one_gpu(const Scenario& scenario, bool same_work);

@@ -4,6 +4,7 @@
 
 #include "model/cost.h"
 #include "model/errors.h"
+#include "simulate/irregular_step.h"
 #include "simulate/predict.h"
 
 namespace stepsight {
@@ -33,7 +34,8 @@ class Pricer {
         scenario_(parts.scenario),
         gpu_(parts.gpu),
         links_(parts.links),
-        without_(without) {}
+        without_(without),
+        slowest_(slowest_of(parts.scenario.irregular, parts.scenario.cluster.gpus)) {}
   TimedTrace price();
 
  private:
@@ -52,6 +54,7 @@ class Pricer {
   const GpuProfile& gpu_;
   const TracedLinks& links_;
   const Without& without_;
+  double slowest_;  // the step is the slowest rank's; what is booked is an undisturbed one's
   TimedTrace out_;
 };
 
@@ -72,9 +75,10 @@ void Pricer::time_kernels() {
       alone = share_of(alone, static_cast<double>(scenario_.cluster.gpus));
     }
     const double seconds = alone > 0 ? alone + gap : 0;
+    const double slowed = seconds * slowest_;
     const double issue = k.issue_seconds * costs_.issue_scale[static_cast<std::size_t>(k.part)];
     const WorkKind kind = work_kind(k);
-    out_.kernels.push_back({to_picoseconds(Seconds{seconds}),
+    out_.kernels.push_back({to_picoseconds(Seconds{slowed}),
                         to_picoseconds(Seconds{issue}),
                         out_.label(name_of(kind), phase_of(k.part), kind),
                         kind == WorkKind::gemm || kind == WorkKind::attention});
@@ -97,7 +101,7 @@ void Pricer::time_gradients() {
   for (const TracedGradient& g : step_.gradients) {
     const Cost c = cost(Pass{PassKind::copy, 1, g.elements, step_.gradient_dtype}, gpu_);
     const double seconds = c.time.value + gap;
-    out_.copies.push_back({to_picoseconds(Seconds{seconds}), to_picoseconds(Seconds{issue}), name});
+    out_.copies.push_back({to_picoseconds(Seconds{seconds * slowest_}), to_picoseconds(Seconds{issue}), name});
     out_.kernel_seconds[static_cast<std::size_t>(WorkKind::sync_copy)] += seconds;
     out_.host_seconds += issue;
     if (!c.measured) out_.unmeasured_seconds += c.time.value;
@@ -150,7 +154,7 @@ Timed Pricer::copy(double elements, std::string_view text, double times) {
   const double seconds = c.time.value + gpu_.launch.stream_gap_us * 1e-6;
   out_.kernel_seconds[static_cast<std::size_t>(WorkKind::sync_copy)] += times * seconds;
   if (!c.measured) out_.unmeasured_seconds += times * c.time.value;
-  return {to_picoseconds(Seconds{seconds}), 0,
+  return {to_picoseconds(Seconds{seconds * slowest_}), 0,
           out_.label(text, Phase::gradient_sync, WorkKind::sync_copy)};
 }
 

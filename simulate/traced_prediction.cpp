@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "simulate/irregular_step.h"
+#include "simulate/perturbed_trace.h"
 #include "simulate/traced_program.h"
 
 namespace stepsight {
@@ -49,6 +51,12 @@ Attribution attribute(const Question& question, const StepProgram& program, doub
 
 }  // namespace
 
+Scenario alone_of_trace(Scenario scenario) {
+  scenario.cluster.gpus = scenario.cluster.nodes = 1;
+  scenario.cluster.link.clear();
+  return scenario;
+}
+
 TracedPoint predict_traced(const TracedStep& step,
                            const Scenario& scenario,
                            const GpuProfile& gpu,
@@ -58,22 +66,40 @@ TracedPoint predict_traced(const TracedStep& step,
   out.costs = cost_traced_step(step, gpu, traced_on);
   for (const IssueCount& c : step.issue) out.traced_host_s += c.seconds;
 
-  const Question question{step, out.costs, scenario, gpu, resolve_traced_links(gpu, scenario)};
+  Scenario regular = scenario;
+  regular.irregular = {};
+  const Question question{step, out.costs, regular, gpu, resolve_traced_links(gpu, scenario)};
   const StepProgram program = question.program();
   Prediction& p = out.point.prediction;
   read_timeline(program, run(program.program, program.machine), p);
   read_totals(program, 1, p);
   p.buckets = program.buckets;
   p.attribution = attribute(question, program, p.step.value);
+  if (scenario.irregular.any()) {
+    Scenario unequal = scenario;
+    unequal.irregular.loader_workers = 0;
+    unequal.irregular.node_samples_per_s = unequal.irregular.stall_s = 0;
+    disturb(scenario, traced_step_time({step, out.costs, unequal, gpu, question.links}).step, p);
+  }
 
-  const Question alone{step, out.costs, scenario, gpu, {}};
   ScalingPoint& weak = out.point.weak;
-  weak.one_gpu = Seconds{seconds(alone.program())};
+  weak.one_gpu = traced_step_time({step, out.costs, alone_of_trace(scenario), gpu, {}}).step;
   weak.step = p.step;
   const auto gpus = static_cast<double>(scenario.cluster.gpus);
   weak.scaling =
       scaling(weak.one_gpu.value, 1, 1, p.step.value, gpus, scenario.cluster.gpus);
   return out;
+}
+
+double traced_slowdown(const TracedStep& step,
+                       const GpuProfile& card,
+                       const GpuProfile* card_from,
+                       const GpuProfile& other,
+                       const GpuProfile* other_from) {
+  const auto seconds = [&](const GpuProfile& gpu, const GpuProfile* from) {
+    return traced_step_time({step, cost_traced_step(step, gpu, from), Scenario{}, gpu, {}}).step.value;
+  };
+  return std::max(1.0, seconds(other, other_from) / seconds(card, card_from));
 }
 
 }  // namespace stepsight

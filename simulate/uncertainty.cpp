@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+
+#include "simulate/perturbed_step.h"
 
 namespace stepsight {
 
@@ -35,7 +38,7 @@ struct Asked {
 };
 
 // Kernel seconds of products and convolutions, which share a kind, go to the one that a model has more of.
-Asked compute_question(const PerturbedStep& question, const StepTotals& totals) {
+Asked compute_question(const StepQuestion& question, const StepTotals& totals) {
   const auto seconds = [&](WorkKind kind) {
     return totals.kernel_seconds[static_cast<std::size_t>(kind)];
   };
@@ -52,7 +55,7 @@ Asked compute_question(const PerturbedStep& question, const StepTotals& totals) 
 }
 
 // What could change the step. A host far ahead of the GPU cannot.
-std::vector<Asked> questions(const PerturbedStep& question, const StepTime& now) {
+std::vector<Asked> questions(const StepQuestion& question, const StepTime& now) {
   std::vector<Asked> out{compute_question(question, now.totals)};
   const double latest_host = now.totals.host_seconds * std::exp(2 * untaught_sd[static_cast<std::size_t>(ErrorTerm::host)]);
   if (latest_host > 0.5 * now.step.value) out.push_back({{StepInput::host}, {1}});
@@ -66,7 +69,7 @@ std::vector<Asked> questions(const PerturbedStep& question, const StepTime& now)
 }
 
 // Percent of the step for one percent of each input's time.
-InputChanges elasticities(PerturbedStep& question, const StepTime& now) {
+InputChanges elasticities(const StepQuestion& question, const StepTime& now) {
   InputChanges out{};
   for (const Asked& asked : questions(question, now)) {
     InputChanges changes{};
@@ -101,16 +104,15 @@ bool counted_by_term(ErrorTerm term) {
   return term != ErrorTerm::any && term != ErrorTerm::measured_link;
 }
 
-ErrorShares error_shares(const InputSpreads& spreads,
+ErrorShares error_shares(const StepQuestion& question,
                          const InputChanges& elasticities,
-                         const StepTime& now,
-                         const Scenario& scenario) {
+                         const StepTime& now) {
   ErrorShares out{};
   for (std::size_t i = 0; i < step_input_count; ++i) {
-    at(out, term_of(static_cast<StepInput>(i), spreads[i].origin)) += elasticities[i];
+    at(out, term_of(static_cast<StepInput>(i), question.spreads[i].origin)) += elasticities[i];
   }
   at(out, ErrorTerm::any) = 1;
-  at(out, ErrorTerm::bubble) = bubble_share(scenario);
+  at(out, ErrorTerm::bubble) = question.bubble;
   double kernels = 0;
   for (const double seconds : now.totals.kernel_seconds) kernels += seconds;
   const double unmeasured = kernels > 0 ? now.totals.unmeasured_seconds / kernels : 0;
@@ -124,9 +126,9 @@ ErrorShares error_shares(const InputSpreads& spreads,
 // What measuring the input would take away of the variance: its own, and the terms that are there
 // because nobody measured it on that machine.
 std::vector<Contribution> contributions(const Uncertainty& u,
-                                        const InputSpreads& spreads,
-                                        const Scenario& scenario,
+                                        const StepQuestion& question,
                                         const ModelError& error) {
+  const InputSpreads& spreads = question.spreads;
   std::vector<Contribution> out;
   const double total = u.log_sd * u.log_sd;
   double of_model = error_variance(error, u.shares);
@@ -147,7 +149,7 @@ std::vector<Contribution> contributions(const Uncertainty& u,
                    std::sqrt(variance),
                    variance / total,
                    spreads[i].origin,
-                   measuring_command(input, scenario.cluster)});
+                   measuring_command(input, question.cluster)});
   }
   if (of_model > 1e-9 * total) {
     out.push_back({"the model itself",
@@ -174,15 +176,37 @@ void tell_what_is_outside(Uncertainty& u, const InputSpreads& spreads) {
   }
 }
 
+// Both what its own measurement leaves open and what its term says of it.
+InputChanges input_log_sd(const InputSpreads& spreads, const ErrorShares& shares, const ModelError& error) {
+  const auto sd = [&](ErrorTerm term) { return error.sd[static_cast<std::size_t>(term)]; };
+  const double unmeasured =
+      shares[static_cast<std::size_t>(ErrorTerm::unmeasured)] * sd(ErrorTerm::unmeasured);
+  InputChanges out{};
+  for (std::size_t i = 0; i < step_input_count; ++i) {
+    const auto input = static_cast<StepInput>(i);
+    const ErrorTerm term = term_of(input, spreads[i].origin);
+    const double own = counted_by_term(term) ? 0 : spreads[i].log_sd;
+    out[i] = std::hypot(own, term == ErrorTerm::any ? 0 : sd(term));
+    if (input <= StepInput::memory) out[i] = std::hypot(out[i], unmeasured);
+  }
+  return out;
+}
+
 }  // namespace
 
-Uncertainty uncertainty_of(const Scenario& scenario,
-                           const GpuProfile& gpu,
-                           Seconds step,
-                           const ModelError& error) {
-  PerturbedStep question(scenario, gpu);
-  const InputSpreads spreads = input_spreads(gpu, scenario, question.links());
-  const StepTime now = question.step();
+StepQuestion step_question(const Scenario& scenario, const GpuProfile& gpu) {
+  const auto step = std::make_shared<PerturbedStep>(scenario, gpu);
+  return {[step](const InputChanges& changes) { return step->step(changes); },
+          [step](const InputChanges& changes) { return step->exposed(changes); },
+          [step](StepInput input) { return step->uses(input); },
+          input_spreads(gpu, scenario, step->links()),
+          bubble_share(scenario),
+          scenario.cluster};
+}
+
+Uncertainty uncertainty_of(const StepQuestion& question, Seconds step, const ModelError& error) {
+  const InputSpreads& spreads = question.spreads;
+  const StepTime now = question.step({});
   Uncertainty out;
   out.elasticities = elasticities(question, now);
   double variance = 0;
@@ -192,12 +216,20 @@ Uncertainty uncertainty_of(const Scenario& scenario,
     variance += out.effects[i] * out.effects[i];
   }
   out.parameter_log_sd = std::sqrt(variance);
-  out.shares = error_shares(spreads, out.elasticities, now, scenario);
+  out.shares = error_shares(question, out.elasticities, now);
+  out.input_log_sd = input_log_sd(spreads, out.shares, error);
   out.log_sd = std::sqrt(variance + error_variance(error, out.shares));
   out.step = interval_of(step.value, out.log_sd, error.low, error.high);
-  out.contributions = contributions(out, spreads, scenario, error);
+  out.contributions = contributions(out, question, error);
   tell_what_is_outside(out, spreads);
   return out;
+}
+
+Uncertainty uncertainty_of(const Scenario& scenario,
+                           const GpuProfile& gpu,
+                           Seconds step,
+                           const ModelError& error) {
+  return uncertainty_of(step_question(scenario, gpu), step, error);
 }
 
 Uncertainty uncertainty_of(const Scenario& scenario,

@@ -7,6 +7,7 @@
 // something else hides counts only as far as it would come to light. How far class values
 // and hosts are off is among the terms, which measured runs teach.
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -38,28 +39,43 @@ struct Uncertainty {
   InputChanges effects{};  // change of log(step) for one standard deviation; 0 where a term has it
   ErrorShares shares{};
   InputChanges elasticities{};  // percent of the step for one percent of each input's time
+  InputChanges input_log_sd{};  // of each input's time, by its own measurement and by its term
 };
+
+// A step that can be asked again with its inputs a little off.
+struct StepQuestion {
+  std::function<StepTime(const InputChanges&)> step;
+  std::function<double(const InputChanges&)> exposed;  // seconds of communication that does not hide
+  std::function<bool(StepInput)> uses;
+  InputSpreads spreads{};
+  double bubble = 0;  // part of the step
+  Cluster cluster;    // whose link a command measures
+};
+
+// Both must outlive the question. UserError for a link that is not known.
+StepQuestion step_question(const Scenario& scenario, const GpuProfile& gpu);
 
 // The input to measure first: the largest contribution that a command narrows. Null where none
 // contributes.
 const Contribution* weakest_input(const Uncertainty& uncertainty);
 
-// UserError for a link that is not known. `error` as learnt; by default the untaught one.
+// `error` as learnt from measured runs (model/io/model_error_file.h). UserError as step_question().
 Uncertainty uncertainty_of(const Scenario& scenario,
                            const GpuProfile& gpu,
                            const Prediction& prediction,
-                           const ModelError& error = {});
+                           const ModelError& error);
 Uncertainty uncertainty_of(const Scenario& scenario,
                            const GpuProfile& gpu,
                            Seconds step,
-                           const ModelError& error = {});
+                           const ModelError& error);
+Uncertainty uncertainty_of(const StepQuestion& question, Seconds step, const ModelError& error);
 
 // The interval of `ratio`, predicted from the step of `a` over that of `b` (a speed-up, an
 // efficiency). Inputs that both use on the same GPU are off alike in both; what differs remains.
 Quantiles ratio_interval(double ratio,
                          const Uncertainty& a,
                          const Uncertainty& b,
-                         const ModelError& error = {});
+                         const ModelError& error);
 
 // What the model's error goes by in pairs of predictions.
 double ratio_parameter_variance(const Uncertainty& a, const Uncertainty& b);

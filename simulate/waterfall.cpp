@@ -8,9 +8,6 @@ namespace stepsight {
 
 namespace {
 
-// Natural logarithm of a bandwidth beyond every message.
-constexpr double without_bytes = -60;
-
 // How long is waited for a link that has its latency and no bytes to carry.
 double exposed_at_any_bandwidth(const Scenario& scenario,
                                 const GpuProfile& gpu,
@@ -22,7 +19,7 @@ double exposed_at_any_bandwidth(const Scenario& scenario,
   PerturbedStep question(regular, gpu);
   if (!question.uses(StepInput::link_bandwidth)) return 0;  // a loop-back's copies are all bytes
   InputChanges changes{};
-  changes[index(StepInput::link_bandwidth)] = without_bytes;
+  changes[index(StepInput::link_bandwidth)] = taken_away;
   const double quick = question.step(changes).step.value;
   const double unexposed = a.alone + a.bubble + a.bucket_copies + a.slow_down;
   return std::clamp(quick - unexposed, 0.0, a.exposed);

@@ -151,14 +151,12 @@ std::shared_ptr<LinkFacts> class_facts(const std::string& name, std::string_view
 
 }  // namespace
 
-std::optional<MeasuredLink> read_measured_link(const std::string& name) {
-  const auto file = find_named_file_if_any("links", name, ".toml");
-  if (!file) return std::nullopt;
-  const Value root = parse_toml(file->path, file->text);
-  ErrorList errors(file->path);
+MeasuredLink read_measured_link_text(const std::string& path, std::string_view text) {
+  const Value root = parse_toml(path, text);
+  ErrorList errors(path);
   Table table(root, errors);
   MeasuredLink link;
-  link.name = std::filesystem::path(file->path).stem().string();
+  link.name = std::filesystem::path(path).stem().string();
   table.require_int("schema", 1, 1);
   link.title = table.require_string("title");
   link.link_class_name = table.require_string("class");
@@ -172,6 +170,13 @@ std::optional<MeasuredLink> read_measured_link(const std::string& name) {
   read_curves(table, link);
   table.finish();
   errors.throw_if_any();
+  return link;
+}
+
+std::optional<MeasuredLink> read_measured_link(const std::string& name) {
+  const auto file = find_named_file_if_any("links", name, ".toml");
+  if (!file) return std::nullopt;
+  MeasuredLink link = read_measured_link_text(file->path, file->text);
   read_points_beside(file->path, link);
   return link;
 }

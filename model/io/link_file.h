@@ -33,6 +33,8 @@ namespace stepsight {
 // A measured link by name or path; nothing when there is no such file. UserError with every
 // mistake.
 std::optional<MeasuredLink> read_measured_link(const std::string& name);
+// The .toml alone, without the points.
+MeasuredLink read_measured_link_text(const std::string& path, std::string_view text);
 
 // What a link's name and a file of `nvidia-smi topo -m` text (may be empty) stand for. A name that
 // is neither a measured link nor a class gives facts that are empty: the GPU's profile may have it.

@@ -335,8 +335,14 @@ GpuProfile read_profile(const std::string& name) {
                          read_profile(fitted_like ? figures.like : std::string(reference_card)));
   }
   const NamedFile file = fitted ? *fitted : find_named_file("profiles", name, ".toml");
-  const Value root = parse_toml(file.path, file.text);
-  ErrorList errors(file.path);
+  GpuProfile gpu = read_profile_text(file.path, file.text);
+  read_points_beside(file.path, gpu);
+  return gpu;
+}
+
+GpuProfile read_profile_text(const std::string& path, std::string_view text) {
+  const Value root = parse_toml(path, text);
+  ErrorList errors(path);
   Table table(root, errors);
   GpuProfile gpu;
   table.require_int("schema", 1, 1);
@@ -351,7 +357,6 @@ GpuProfile read_profile(const std::string& name) {
   read_quality(fit, gpu);
   table.finish();
   errors.throw_if_any();
-  read_points_beside(file.path, gpu);
   return gpu;
 }
 

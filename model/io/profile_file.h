@@ -19,6 +19,8 @@ GpuProfile read_gpu(const std::string& name);
 // (model/class_profile.h). Every parameter must be there, within its bounds. UserError with every
 // mistake of the file, or the nearest known names.
 GpuProfile read_profile(const std::string& name);
+// A fitted profile's .toml alone, without its points.
+GpuProfile read_profile_text(const std::string& path, std::string_view text);
 
 // The two files' texts. Numbers are written so that they read back to the same double.
 std::string profile_text(const GpuProfile& profile);

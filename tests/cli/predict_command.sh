@@ -77,6 +77,18 @@ bad 'did you mean `nvlink4-nvswitch`' show links nvlink4-nvswitc
 bad 'nearest known names: llama3-8b' show models llama3-8
 bad 'cards' show cards
 
+# How two points differ, cause by cause: whole picoseconds that add up.
+good predict --model gpt2-124m --gpu h200-sxm --gpus 1,8 --batch 4 --between
+has 'From gpus = 1 to gpus = 8'
+good predict --model gpt2-124m --gpu a100-sxm-80 --gpus 8 --batch 1 --between --csv \
+  --link pcie4-x16-nop2p,nvlink3-nvswitch
+awk -F, 'NR > 1 && $1 != "step" { from += $2; to += $3; more += $4; less += $5; if ($2 < 0 || $3 < 0 || $4 < 0 || $5 < 0) bad = 1 }
+  $1 == "step" { good = !bad && from == $2 && to == $3 && $3 == $2 + more - less && more + less > 0 }
+  END { exit !good }' out || fail "the parts do not add up"
+good predict --model gpt2-124m --gpu h200-sxm --gpus 1,8 --batch 4 --between --json
+has '"exposed bytes"'
+bad 'needs two points' predict --model gpt2-124m --gpu h200-sxm --gpus 8 --batch 4 --between
+
 good cost gemm --gpu h200-sxm --m 8192 --n 4096 --k 4096 --dtype bf16
 has 'TFLOP/s'
 good cost all_reduce --gpu h200-sxm --gpus 8 --bytes 1e9

@@ -41,7 +41,8 @@ gpus = [2, 4]
 link = "nvlink4-nvswitch"
 TOML
 good predict cluster.toml --model "$traces/resnet50_b64.json.gz"
-[ "$(grep -cE '^ +[24] ' out)" -eq 2 ] || fail "not one row a GPU count"
+# In the table, and in that of the intervals.
+[ "$(grep -cE '^ +[24] ' out)" -eq 4 ] || fail "not one row a GPU count"
 
 bad '^stepsight: --seq: a traced step is what it was traced as' predict "${resnet[@]}" --seq 8
 bad 'the trace records 25557032 parameters' predict "${resnet[@]}" --params 7
@@ -67,4 +68,25 @@ good predict --model plain.json --gpu h200-sxm
 has 'parameters inferred from the'
 good predict --model plain.json --gpu h200-sxm --params 25557032
 has '25557032 parameters as given'
+
+# How sure, among unequal ranks, what it costs: as of a model.
+good predict "${resnet[@]}" --gpus 1,8 --batch 64 --slow-factor 1.3 --rent-per-gpu-hour 3 --steps 10000
+has 'How sure: nine of ten such trainings lie between'
+has 'waiting for the slowest rank'
+has 'What makes it unsure'
+has 'Rented: 24 USD an hour; a step [0-9.e-]* ([0-9.e-]* to [0-9.e-]*)'
+has 'The run takes [0-9.]* hours ('
+good predict "${resnet[@]}" --gpus 8 --batch 64 --rent-per-gpu-hour 3 --json
+has '"intervals"'
+has '"exposed_communication_s": {'
+has '"weakest_input"'
+has '"per_million"'
+good predict "${resnet[@]}" --gpus 1,8 --batch 64 --rent-per-gpu-hour 3 --csv
+has 'step_time_p5_s,step_time_p95_s.*exposed_communication_p95_s.*cost_per_step_p95'
+fields=$(awk -F, '{print NF}' out | sort -u | wc -l)
+[ "$fields" -eq 1 ] || fail "rows of different lengths"
+bad '\[cost\] with a trace needs --batch' predict "${resnet[@]}" --gpus 8 --rent-per-gpu-hour 3
+bad '\[loader\] with a trace needs --batch' predict "${resnet[@]}" --gpus 8 --node-samples-per-s 100
+bad "tokens: a trace does not say how many" predict "${resnet[@]}" --gpus 8 --batch 64 --tokens 1e9
+bad '^stepsight: --between: a trace is one step' predict "${resnet[@]}" --gpus 1,8 --between
 echo "predict with a trace: good"

@@ -59,6 +59,23 @@ good merge b.jsonl a.jsonl -o ab.jsonl --json
 has '"points":6400'
 head -n 1 ab.jsonl | grep -q '^{"point":0,.*"step_time_s":[0-9.e-]*,.*"money":{.*}}$' || fail "JSON row"
 
+# With intervals: the same points, each figure with its ends, whatever the number of threads.
+good sweep --model gpt2-124m --gpu h200-sxm --gpus 1,2,8 --batch 1,4 --rent-per-gpu-hour 2 --intervals \
+  --link nvlink4-nvswitch --threads 2 -o intervals.csv
+good sweep --model gpt2-124m --gpu h200-sxm --gpus 1,2,8 --batch 1,4 --rent-per-gpu-hour 2 --intervals \
+  --link nvlink4-nvswitch --threads 1 -o again.csv
+cmp intervals.csv again.csv || fail "other bytes with other threads"
+awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; width = NF; next }
+  NF != width { exit 1 }
+  { step = $at["step_time_s"]; cost = $at["cost_per_step"]; eff = $at["weak_efficiency"]
+    if (!($at["step_time_p5_s"] < step && step < $at["step_time_p95_s"])) exit 1
+    if (!($at["cost_per_step_p5"] < cost && cost < $at["cost_per_step_p95"])) exit 1
+    if (!($at["weak_efficiency_p5"] <= eff && eff <= $at["weak_efficiency_p95"])) exit 1
+    rows++ }
+  END { exit rows != 6 }' intervals.csv || fail "an interval does not hold its figure"
+wide=yes good sweep --model gpt2-124m --gpu h200-sxm --batch 1,4 --intervals --json
+has '"intervals":{"step_time_s":{"p5":'
+
 # Killed at several moments, each time gone on with.
 for delay in 0.02 0.05 0.1 0.2; do
   "$program" sweep sweep.toml -o killed.csv --resume --threads 2 >/dev/null 2>&1 &

@@ -15,6 +15,9 @@ struct FuzzReader {
   std::vector<std::string> (*seeds)();
 };
 
-std::span<const FuzzReader> fuzz_readers();
+// Of what other programs write: logs, traces, recordings, tables, scenarios.
+std::span<const FuzzReader> log_fuzz_readers();
+// Of what this one writes and ships: profiles, links, models, prices, measurements.
+std::span<const FuzzReader> data_fuzz_readers();
 
 }  // namespace stepsight

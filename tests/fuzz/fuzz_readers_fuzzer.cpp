@@ -14,6 +14,7 @@
 #include "model/io/logs/megatron.h"
 #include "model/io/logs/nanogpt.h"
 #include "model/io/logs/nccl_info.h"
+#include "model/io/logs/nsys_sqlite.h"
 #include "model/io/logs/nsys_summary.h"
 #include "model/io/logs/progress_bar.h"
 #include "model/io/logs/read_log.h"
@@ -31,6 +32,7 @@
 #include "model/scenario_rules.h"
 #include "model/steady_window.h"
 #include "tests/model/io/step_log_samples.h"
+#include "tests/model/io/toy_recording.h"
 
 namespace stepsight {
 
@@ -211,10 +213,21 @@ void read_trace(std::string_view text) {
   for (const TracedKernel& k : step.kernels) require(std::isfinite(k.seconds) && k.seconds >= 0);
 }
 
-void read_split(std::string_view text) {
-  const StepSplit s = read_step_split([&] { return stream_of(text); });
+void require_sound(const StepSplit& s) {
   require(std::isfinite(s.step) && s.step > 0 && s.compute >= 0 && s.exposed >= 0 && s.idle >= 0);
   require(s.compute + s.exposed <= s.step * (1 + 1e-9));
+}
+
+void read_split(std::string_view text) {
+  require_sound(read_step_split([&] { return stream_of(text); }));
+}
+
+void read_recording(std::string_view bytes) {
+  require_sound(read_nsys_split_bytes("fuzz.sqlite", bytes));
+}
+
+Seeds recording_seeds() {
+  return {toy_recording(), toy_recording(true)};
 }
 
 Seeds trace_seeds() {
@@ -237,7 +250,7 @@ Seeds trace_seeds() {
  "Input type": ["float"]}}], "traceName": "x"})"};
 }
 
-constexpr std::array<FuzzReader, 22> readers{{
+constexpr std::array<FuzzReader, 23> readers{{
     {"any_log", read_any_log, log_seeds},
     {"hf_trainer", read_lines_with<HfTrainerLog>, log_seeds},
     {"progress_bar", read_lines_with<ProgressBarLog>, log_seeds},
@@ -260,11 +273,12 @@ constexpr std::array<FuzzReader, 22> readers{{
     {"runs_csv", read_runs_file, runs_seeds},
     {"trace", read_trace, trace_seeds},
     {"trace_split", read_split, trace_seeds},
+    {"nsys_recording", read_recording, recording_seeds},
 }};
 
 }  // namespace
 
-std::span<const FuzzReader> fuzz_readers() {
+std::span<const FuzzReader> log_fuzz_readers() {
   return readers;
 }
 

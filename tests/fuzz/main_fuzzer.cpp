@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "model/errors.h"
 #include "tests/fuzz/fuzz_readers.h"
@@ -14,8 +15,16 @@ namespace {
 
 const stepsight::FuzzReader* chosen = nullptr;
 
+std::vector<stepsight::FuzzReader> all_readers() {
+  std::vector<stepsight::FuzzReader> out;
+  for (const auto readers : {stepsight::log_fuzz_readers(), stepsight::data_fuzz_readers()}) {
+    out.insert(out.end(), readers.begin(), readers.end());
+  }
+  return out;
+}
+
 void write_seeds(const std::filesystem::path& into) {
-  for (const stepsight::FuzzReader& reader : stepsight::fuzz_readers()) {
+  for (const stepsight::FuzzReader& reader : all_readers()) {
     const std::filesystem::path folder = into / reader.name;
     std::filesystem::create_directories(folder);
     int n = 0;
@@ -28,10 +37,11 @@ void write_seeds(const std::filesystem::path& into) {
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
+  static const std::vector<stepsight::FuzzReader> readers = all_readers();
   for (int i = 1; i < *argc; ++i) {
     const std::string argument = (*argv)[i];
     if (argument == "--list") {
-      for (const stepsight::FuzzReader& r : stepsight::fuzz_readers()) std::puts(std::string(r.name).c_str());
+      for (const stepsight::FuzzReader& r : readers) std::puts(std::string(r.name).c_str());
       std::exit(0);
     }
     if (argument.starts_with("--seeds=")) {
@@ -39,7 +49,7 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
       std::exit(0);
     }
     if (!argument.starts_with("--reader=")) continue;
-    for (const stepsight::FuzzReader& r : stepsight::fuzz_readers()) {
+    for (const stepsight::FuzzReader& r : readers) {
       if (r.name == argument.substr(9)) chosen = &r;
     }
   }

@@ -1,23 +1,56 @@
 #!/usr/bin/env bash
-# run.sh PROGRAM CORPUS SECONDS [READER...]: fuzzes each reader for so many seconds, from its seeds and from
-# what earlier runs found. Exits 1 at the first finding; the input is kept in CORPUS and named.
+# run.sh PROGRAM CORPUS SECONDS [--jobs N] [READER...]: fuzzes each reader (all, without a name) for so many
+# seconds, N of them at a time (1), from its seeds and from what earlier runs found: CORPUS is kept, so that
+# a run goes on where the last one ended.
+#
+# In CORPUS: READER/ its inputs, READER.log what libFuzzer said, READER.done how many seconds were spent on
+# it in all, READER-crash-... and the like the inputs of findings. Ends with a line a reader and a verdict;
+# exits 1 when there was a finding. Every reader is run, whatever others found.
 set -euo pipefail
+if [ $# -lt 3 ]; then
+  sed -n '2,3s/^# //p' "$0" >&2
+  exit 2
+fi
 program=$1
 corpus=$2
 seconds=$3
 shift 3
+jobs=1
+if [ "${1-}" = --jobs ]; then
+  jobs=$2
+  shift 2
+fi
 mkdir -p "$corpus"
 "$program" "--seeds=$corpus"
 readers=("$@")
 if [ ${#readers[@]} -eq 0 ]; then mapfile -t readers < <("$program" --list); fi
-for reader in "${readers[@]}"; do
-  log=$corpus/$reader.log
-  if "$program" "--reader=$reader" "$corpus/$reader" -max_total_time="$seconds" -max_len=8192 \
-    -timeout=10 -rss_limit_mb=1024 -artifact_prefix="$corpus/$reader-" >"$log" 2>&1; then
-    echo "$reader: $(sed -n 's/^Done \([0-9]*\) runs.*/\1 runs/p' "$log"), no finding"
+
+# One reader; its last line in READER.result.
+fuzz_one() {
+  local program=$1 corpus=$2 seconds=$3 reader=$4 log=$2/$4.log status=0 runs spent
+  "$program" "--reader=$reader" "$corpus/$reader" -max_total_time="$seconds" -timeout=10 \
+    -rss_limit_mb=2048 -artifact_prefix="$corpus/$reader-" -print_final_stats=1 >"$log" 2>&1 || status=$?
+  runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | tail -n 1)
+  if [ "$status" -eq 0 ]; then
+    spent=$(($(cat "$corpus/$reader.done" 2>/dev/null || echo 0) + seconds))
+    echo "$spent" >"$corpus/$reader.done"
+    echo "$reader: ${runs:-0} runs in $seconds s ($spent s in all), $(find "$corpus/$reader" -type f | wc -l) inputs kept, no finding"
   else
-    tail -n 40 "$log" >&2
-    echo "$reader: a finding" >&2
-    exit 1
+    echo "$reader: A FINDING (exit $status), see $log: $(grep -m 1 -E 'ERROR|SUMMARY|runtime error' "$log" || tail -n 1 "$log")"
+  fi >"$corpus/$reader.result"
+  cat "$corpus/$reader.result"
+}
+export -f fuzz_one
+
+printf '%s\n' "${readers[@]}" |
+  xargs -P "$jobs" -I READER bash -c 'fuzz_one "$@"' _ "$program" "$corpus" "$seconds" READER
+
+found=0
+for reader in "${readers[@]}"; do
+  if ! grep -q 'no finding$' "$corpus/$reader.result"; then
+    found=$((found + 1))
+    tail -n 40 "$corpus/$reader.log" >&2
   fi
 done
+echo "${#readers[@]} readers, $seconds s each: $found with a finding"
+[ "$found" -eq 0 ]

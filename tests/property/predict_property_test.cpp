@@ -154,7 +154,7 @@ TEST_CASE("any prediction lies inside its interval, and a wider error never narr
     RC_PRE(problems(s.model).empty());
     const GpuProfile gpu = any_gpu();
     const Prediction p = predict(s, gpu);
-    const Uncertainty u = uncertainty_of(s, gpu, p);
+    const Uncertainty u = uncertainty_of(s, gpu, p, ModelError{});
     RC_ASSERT(std::isfinite(u.log_sd));
     RC_ASSERT(u.step.p5 > 0);
     RC_ASSERT(u.step.p5 <= u.step.p50);

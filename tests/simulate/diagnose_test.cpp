@@ -12,6 +12,8 @@ using namespace stepsight;
 
 namespace {
 
+const ModelError untaught;
+
 const GpuProfile& card() {
   static const GpuProfile gpu = read_profile("a100-sxm-80");
   return gpu;
@@ -54,7 +56,7 @@ const Hypothesis* find(const Diagnosis& d, const std::string& name) {
 TEST_CASE("a run that takes what is predicted is as expected, and healthy where it scales") {
   const Scenario s = scenario("nvlink3-nvswitch", 8);
   const double step = predict_step(s, card()).value;
-  const Diagnosis d = diagnose(asked(s, step), &card());
+  const Diagnosis d = diagnose(asked(s, step), &card(), untaught);
   CHECK(d.verdict == Verdict::healthy);
   CHECK(d.expected->p50 == Approx(step));
   CHECK(d.expected->p5 <= step);
@@ -66,7 +68,7 @@ TEST_CASE("a run that takes what is predicted is as expected, and healthy where 
 
 TEST_CASE("a slow machine that is as slow as it must be is explained by its link, not broken") {
   const Scenario s = scenario("pcie3-x4-nop2p", 4);
-  const Diagnosis d = diagnose(asked(s, predict_step(s, card()).value), &card());
+  const Diagnosis d = diagnose(asked(s, predict_step(s, card()).value), &card(), untaught);
   CHECK(d.verdict == Verdict::explained);
   CHECK_THAT(d.headline, match::ContainsSubstring("as fast as this machine lets it be"));
   CHECK(d.to_do.size() == 3);
@@ -82,7 +84,7 @@ TEST_CASE("a run over each fault of a link is explained, and that fault is among
     for (const LinkFault& fault : faults) {
       const double step = predict_step(with_link(s, fault), card()).value;
       CAPTURE(link, fault.name, step);
-      const Diagnosis d = diagnose(asked(s, step), &card());
+      const Diagnosis d = diagnose(asked(s, step), &card(), untaught);
       CHECK((d.verdict == Verdict::explained || d.efficiency >= sound_efficiency ||
              step <= d.expected->p95));
       const Hypothesis* h = find(d, fault.name);
@@ -99,7 +101,7 @@ TEST_CASE("exchange after each micro-step is told from the time it takes") {
   s.training.accumulation = 8;
   Scenario slow = s;
   slow.parallel.sync_each_micro_step = true;
-  const Diagnosis d = diagnose(asked(s, predict_step(slow, card()).value), &card());
+  const Diagnosis d = diagnose(asked(s, predict_step(slow, card()).value), &card(), untaught);
   CHECK(d.verdict == Verdict::explained);
   const Hypothesis* h = find(d, "gradients travel after each micro-step");
   REQUIRE(h != nullptr);
@@ -111,7 +113,7 @@ TEST_CASE("a step longer than with any fault cannot be explained by any link") {
   const Scenario s = scenario("nvlink3-nvswitch", 2);
   DiagnoseQuestion q = asked(s, 0);
   q.n = 60 * *q.one;
-  const Diagnosis d = diagnose(q, &card());
+  const Diagnosis d = diagnose(q, &card(), untaught);
   CHECK(d.verdict == Verdict::unexplained);
   CHECK(d.to_do.size() == 3);
   CHECK(d.implied_GBps.value() < 1);
@@ -122,14 +124,14 @@ TEST_CASE("evidence decides between hypotheses that fit alike") {
   DiagnoseQuestion q = asked(s, 0);
   q.n = 1.5 * *q.one;
   q.evidence.data_n = 0.5 * *q.one;
-  const Diagnosis by_data = diagnose(q, &card());
+  const Diagnosis by_data = diagnose(q, &card(), untaught);
   CHECK(by_data.verdict == Verdict::explained);
   CHECK(by_data.hypotheses.front().cause == Cause::loader);
   CHECK(by_data.hypotheses.front().supported);
   q.evidence.data_n.reset();
   q.evidence.rank_spread = 1.5;
   q.n = 1.5 * predict_step(s, card()).value;
-  CHECK(diagnose(q, &card()).hypotheses.front().cause == Cause::rank);
+  CHECK(diagnose(q, &card(), untaught).hypotheses.front().cause == Cause::rank);
 }
 
 TEST_CASE("parts longer than the whole, and more than N times one, are contradictions") {
@@ -137,20 +139,20 @@ TEST_CASE("parts longer than the whole, and more than N times one, are contradic
   DiagnoseQuestion q = asked(s, 0);
   q.n = 1.1 * *q.one;
   q.evidence.communication = 2 * *q.one;
-  CHECK(diagnose(q, &card()).verdict == Verdict::unexplained);
-  CHECK_THAT(diagnose(q, &card()).traps.front(), match::ContainsSubstring("longer than the whole"));
+  CHECK(diagnose(q, &card(), untaught).verdict == Verdict::unexplained);
+  CHECK_THAT(diagnose(q, &card(), untaught).traps.front(), match::ContainsSubstring("longer than the whole"));
   q.evidence.communication.reset();
   q.n = 0.8 * *q.one;
-  CHECK_THAT(diagnose(q, &card()).traps.front(), match::ContainsSubstring("more than N times one"));
+  CHECK_THAT(diagnose(q, &card(), untaught).traps.front(), match::ContainsSubstring("more than N times one"));
 }
 
 TEST_CASE("a slower GPU of one's own hides more communication, and is expected to") {
   const Scenario s = scenario("pcie4-x16-nop2p", 2);
   const double n = predict_step(s, card()).value;
   DiagnoseQuestion q = asked(s, n);
-  const double expected = diagnose(q, &card()).expected->p50;
+  const double expected = diagnose(q, &card(), untaught).expected->p50;
   *q.one *= 1.5;
-  const double slower = diagnose(q, &card()).expected->p50;
+  const double slower = diagnose(q, &card(), untaught).expected->p50;
   CHECK(slower > expected);
   CHECK(slower < 1.5 * expected);  // what nothing hides does not grow with it
 }
@@ -159,20 +161,20 @@ TEST_CASE("without model and card the rule of thumb speaks, and asks for the fac
   DiagnoseQuestion q;
   q.gpus = 2;
   q.n = 1.0;
-  CHECK(diagnose(q, nullptr).verdict == Verdict::unknown);
-  CHECK_THAT(diagnose(q, nullptr).ask, match::ContainsSubstring("--t1"));
+  CHECK(diagnose(q, nullptr, untaught).verdict == Verdict::unknown);
+  CHECK_THAT(diagnose(q, nullptr, untaught).ask, match::ContainsSubstring("--t1"));
   q.one = 0.9;  // 1.8 times
-  CHECK(diagnose(q, nullptr).verdict == Verdict::healthy);
+  CHECK(diagnose(q, nullptr, untaught).verdict == Verdict::healthy);
   q.one = 0.55;  // 1.1 times
-  CHECK(diagnose(q, nullptr).verdict == Verdict::unknown);
-  CHECK_THAT(diagnose(q, nullptr).ask, match::ContainsSubstring("--params"));
+  CHECK(diagnose(q, nullptr, untaught).verdict == Verdict::unknown);
+  CHECK_THAT(diagnose(q, nullptr, untaught).ask, match::ContainsSubstring("--params"));
   q.evidence.communication = 0.4;  // over 30 %
-  CHECK(diagnose(q, nullptr).verdict == Verdict::explained);
+  CHECK(diagnose(q, nullptr, untaught).verdict == Verdict::explained);
   q.evidence.communication.reset();
   q.parameters = 1e9;  // 4 GB in 0.45 s: 8.9 GB/s
-  const Diagnosis d = diagnose(q, nullptr);
+  const Diagnosis d = diagnose(q, nullptr, untaught);
   CHECK(d.verdict == Verdict::explained);
   CHECK(d.implied_GBps == Approx(8.9).epsilon(0.01));
   q.parameters = 1e6;  // 4 MB in 0.45 s
-  CHECK(diagnose(q, nullptr).verdict == Verdict::unexplained);
+  CHECK(diagnose(q, nullptr, untaught).verdict == Verdict::unexplained);
 }

@@ -14,7 +14,7 @@ const Lever* find(const std::vector<Lever>& found, LeverKind kind) {
 }
 
 std::vector<Lever> levers_of(const Scenario& s, const GpuProfile& gpu) {
-  return levers(s, gpu, predict(s, gpu));
+  return levers(s, gpu, predict(s, gpu), ModelError{});
 }
 
 TEST_CASE("Levers are ranked by gain, and each gain is that of its own scenario simulated") {

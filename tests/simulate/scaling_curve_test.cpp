@@ -18,7 +18,7 @@ std::vector<std::int64_t> counts(const std::vector<StudyPoint>& curve) {
 
 TEST_CASE("a curve goes from one GPU to the scenario's own count, rising, and begins at 1") {
   const GpuProfile gpu = with_every_collective(toy_gpu());
-  const std::vector<StudyPoint> curve = scaling_curve(toy_scenario(8), gpu);
+  const std::vector<StudyPoint> curve = scaling_curve(toy_scenario(8), gpu, ModelError{});
   CHECK(counts(curve) == std::vector<std::int64_t>{1, 2, 4, 8});
   CHECK(curve.front().weak.scaling.speedup == Approx(1));
   CHECK(curve.back().prediction.step.value == predict(toy_scenario(8), gpu).step.value);
@@ -29,11 +29,11 @@ TEST_CASE("a curve leaves out what splits, the global batch or the link do not a
   const GpuProfile gpu = with_every_collective(toy_gpu());
   Scenario split = toy_scenario(8);
   split.parallel.tensor = 4;
-  CHECK(counts(scaling_curve(split, gpu)) == std::vector<std::int64_t>{1, 4, 8});
+  CHECK(counts(scaling_curve(split, gpu, ModelError{})) == std::vector<std::int64_t>{1, 4, 8});
   Scenario fixed = toy_scenario(4);
   fixed.training.global_batch = 4;
   fixed.training.batch = 1;
-  const auto curve = scaling_curve(fixed, gpu);
+  const auto curve = scaling_curve(fixed, gpu, ModelError{});
   CHECK(counts(curve) == std::vector<std::int64_t>{1, 2, 4});
   CHECK(curve[1].scenario.training.batch == 2);
 }

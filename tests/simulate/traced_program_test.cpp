@@ -5,48 +5,11 @@
 #include "model/errors.h"
 #include "simulate/traced_prediction.h"
 #include "tests/catch2.h"
-#include "tests/simulate/toy_scenario.h"
+#include "tests/simulate/toy_traced_step.h"
 
 using namespace stepsight;
 
 namespace {
-
-// Kernels of 1 ms: two of forward, three of backward, one of the optimizer. The second and third of
-// backward each complete a gradient of 10 million elements (40 MB); issuing a kernel takes 10 us.
-TracedStep toy_step() {
-  TracedStep s;
-  s.file = "toy.json";
-  const auto add = [&](StepPart part, KernelKind kind) {
-    TracedKernel k;
-    k.seconds = 1e-3;
-    k.issue_seconds = 10e-6;
-    k.part = part;
-    k.kind = kind;
-    s.kernels.push_back(k);
-    IssueCount& count = s.issue[static_cast<std::size_t>(part)];
-    ++count.operators;
-    count.seconds += k.issue_seconds;
-  };
-  add(StepPart::forward, KernelKind::product);
-  add(StepPart::forward, KernelKind::memory);
-  add(StepPart::backward, KernelKind::product);
-  add(StepPart::backward, KernelKind::product);
-  add(StepPart::backward, KernelKind::attention);
-  add(StepPart::optimizer, KernelKind::memory);
-  s.gradients = {{4, 10'000'000, 2e-3}, {5, 10'000'000, 1e-3}};
-  s.backward_end = 5;
-  s.sizes_recorded = true;
-  return s;
-}
-
-// The toy card without gaps between kernels, slow-down or costs of the host beyond those of the trace.
-GpuProfile plain_gpu() {
-  GpuProfile gpu = toy_gpu();
-  gpu.launch.stream_gap_us = 0;
-  gpu.overlap = {1, 1, 1, 1, 1, 1};
-  gpu.host.bucket_tensor_us = gpu.host.collective_us = 0;
-  return gpu;
-}
 
 Scenario on(std::int64_t gpus) {
   return toy_scenario(gpus);
@@ -60,13 +23,13 @@ double step_of(const TracedStep& s, const Scenario& scenario, const GpuProfile& 
 
 TEST_CASE("on its own card a traced step takes its kernels and the gaps between them") {
   GpuProfile gpu = plain_gpu();
-  CHECK(step_of(toy_step(), on(1), gpu) == Approx(6e-3));
+  CHECK(step_of(toy_traced_step(), on(1), gpu) == Approx(6e-3));
   gpu.launch.stream_gap_us = 2;
-  CHECK(step_of(toy_step(), on(1), gpu) == Approx(6e-3 + 6 * 2e-6));
+  CHECK(step_of(toy_traced_step(), on(1), gpu) == Approx(6e-3 + 6 * 2e-6));
 }
 
 TEST_CASE("a traced step is as long as its host's issue where that is longer") {
-  TracedStep s = toy_step();
+  TracedStep s = toy_traced_step();
   for (TracedKernel& k : s.kernels) k.issue_seconds = 2e-3;
   s.tail_seconds = 1e-3;
   // No count of operators: nothing says that the profiler made the host slower.
@@ -76,7 +39,7 @@ TEST_CASE("a traced step is as long as its host's issue where that is longer") {
 }
 
 TEST_CASE("the host's issue is what its operators cost without a profiler, never more than traced") {
-  TracedStep s = toy_step();
+  TracedStep s = toy_traced_step();
   for (IssueCount& c : s.issue) c.seconds = 0;
   for (TracedKernel& k : s.kernels) {
     k.issue_seconds = 2e-3;
@@ -100,12 +63,12 @@ TEST_CASE("the host's issue is what its operators cost without a profiler, never
 }
 
 TEST_CASE("every gradient travels once, in its number format") {
-  const TracedPoint p = predict_traced(toy_step(), on(8), plain_gpu());
+  const TracedPoint p = predict_traced(toy_traced_step(), on(8), plain_gpu());
   CHECK(p.point.prediction.message_bytes == 80e6);
   CHECK(p.point.prediction.buckets == 2);  // each fills a bucket by itself
   Scenario half = on(8);
   half.training.gradient_dtype = Dtype::bf16;
-  CHECK(predict_traced(toy_step(), half, plain_gpu()).point.prediction.message_bytes == 40e6);
+  CHECK(predict_traced(toy_traced_step(), half, plain_gpu()).point.prediction.message_bytes == 40e6);
 }
 
 TEST_CASE("the optimizer waits for the last bucket, and communication hides behind backward") {
@@ -115,7 +78,7 @@ TEST_CASE("the optimizer waits for the last bucket, and communication hides behi
   const GpuProfile gpu = plain_gpu();
   const double bucket = 20e-6 + 40e6 * 7 / 4 / 100e9;
   const double copy = cost(Pass{PassKind::copy, 1, 10'000'000, Dtype::fp32}, gpu).time.value;
-  const TracedPoint p = predict_traced(toy_step(), on(8), gpu);
+  const TracedPoint p = predict_traced(toy_traced_step(), on(8), gpu);
   CHECK(p.point.prediction.step.value == Approx(6e-3 + 2 * copy + bucket));
   CHECK(p.point.prediction.exposed_s == Approx(bucket));
   CHECK(p.point.prediction.attribution.alone == Approx(6e-3));
@@ -125,22 +88,22 @@ TEST_CASE("the optimizer waits for the last bucket, and communication hides behi
 
   Scenario after = on(8);
   after.parallel.overlap = false;
-  CHECK(step_of(toy_step(), after, gpu) == Approx(6e-3 + 2 * copy + 2 * bucket));
+  CHECK(step_of(toy_traced_step(), after, gpu) == Approx(6e-3 + 2 * copy + 2 * bucket));
 }
 
 TEST_CASE("the slow-down of compute under a collective applies to traced kernels") {
   GpuProfile gpu = plain_gpu();
-  const double alone = step_of(toy_step(), on(8), gpu);
+  const double alone = step_of(toy_traced_step(), on(8), gpu);
   gpu.overlap.compute_under_collective = 0.5;
   // The first bucket's 720 us lie beside the fifth kernel, which does half of its work meanwhile.
   const double bucket = 20e-6 + 40e6 * 7 / 4 / 100e9;
-  CHECK(step_of(toy_step(), on(8), gpu) == Approx(alone + bucket / 2));
-  CHECK(predict_traced(toy_step(), on(8), gpu).point.prediction.attribution.slow_down ==
+  CHECK(step_of(toy_traced_step(), on(8), gpu) == Approx(alone + bucket / 2));
+  CHECK(predict_traced(toy_traced_step(), on(8), gpu).point.prediction.attribution.slow_down ==
         Approx(bucket / 2));
   // A memory-bound kernel in its place is slowed as such.
   gpu.overlap.compute_under_collective = 1;
   gpu.overlap.memory_under_collective = 0.25;
-  TracedStep memory = toy_step();
+  TracedStep memory = toy_traced_step();
   memory.kernels[4].kind = KernelKind::memory;
   CHECK(step_of(memory, on(8), gpu) == Approx(alone + bucket * 0.75));
 }
@@ -148,7 +111,7 @@ TEST_CASE("the slow-down of compute under a collective applies to traced kernels
 TEST_CASE("the parts of a traced step's attribution add up to it") {
   GpuProfile gpu = toy_gpu();
   for (const std::int64_t gpus : {2, 4, 8}) {
-    const Prediction p = predict_traced(toy_step(), on(gpus), gpu).point.prediction;
+    const Prediction p = predict_traced(toy_traced_step(), on(gpus), gpu).point.prediction;
     const Attribution& a = p.attribution;
     CHECK(a.alone + a.bucket_copies + a.slow_down + a.exposed == Approx(p.step.value));
   }
@@ -158,14 +121,14 @@ TEST_CASE("a faster link never makes a traced step longer") {
   const GpuProfile gpu = plain_gpu();
   double before = 1e9;
   for (const double busbw : {1.0, 10.0, 50.0, 100.0, 1000.0}) {
-    const double step = step_of(toy_step(), on(8), with_busbw(gpu, busbw));
+    const double step = step_of(toy_traced_step(), on(8), with_busbw(gpu, busbw));
     CHECK(step <= before);
     before = step;
   }
 }
 
 TEST_CASE("a host that waits for the GPU loses its lead") {
-  TracedStep s = toy_step();
+  TracedStep s = toy_traced_step();
   const GpuProfile gpu = plain_gpu();
   s.kernels[5].issue_seconds = 0.4e-3;
   CHECK(step_of(s, on(1), gpu) == Approx(6e-3));  // issued long before
@@ -179,7 +142,7 @@ TEST_CASE("a host that waits for the GPU loses its lead") {
 }
 
 TEST_CASE("a step without an optimizer still waits for its buckets") {
-  TracedStep s = toy_step();
+  TracedStep s = toy_traced_step();
   s.kernels.pop_back();
   const GpuProfile gpu = plain_gpu();
   const double copy = cost(Pass{PassKind::copy, 1, 10'000'000, Dtype::fp32}, gpu).time.value;
@@ -187,7 +150,7 @@ TEST_CASE("a step without an optimizer still waits for its buckets") {
 }
 
 TEST_CASE("carried over to an equal card a step stays as it is, whatever is known of its kernels") {
-  TracedStep s = toy_step();
+  TracedStep s = toy_traced_step();
   s.works = {Gemm{4096, 4096, 4096}};
   s.kernels[0].work = 0;
   const GpuProfile gpu = plain_gpu();
@@ -199,7 +162,7 @@ TEST_CASE("carried over to an equal card a step stays as it is, whatever is know
 }
 
 TEST_CASE("on another card each kernel takes the ratio of what bounds it") {
-  TracedStep s = toy_step();
+  TracedStep s = toy_traced_step();
   s.works = {Gemm{4096, 4096, 4096}};
   s.kernels[0].work = 0;
   const GpuProfile from = plain_gpu();
@@ -221,7 +184,7 @@ TEST_CASE("on another card each kernel takes the ratio of what bounds it") {
 }
 
 TEST_CASE("a kernel shorter than the start of one never gets shorter than the other card's start") {
-  TracedStep s = toy_step();
+  TracedStep s = toy_traced_step();
   s.kernels[1].seconds = 1e-7;
   const GpuProfile from = plain_gpu();
   GpuProfile to = from;
@@ -232,7 +195,7 @@ TEST_CASE("a kernel shorter than the start of one never gets shorter than the ot
 
 TEST_CASE("parameters are inferred from the time of a fused update") {
   const GpuProfile gpu = plain_gpu();
-  TracedStep s = toy_step();
+  TracedStep s = toy_traced_step();
   // 28 bytes a parameter in fp32, read and written.
   const auto& p = gpu.pass[static_cast<std::size_t>(PassKind::adamw)];
   s.kernels[5].seconds = p.overhead_us * 1e-6 + 28 * 1e8 / (p.bandwidth_TBps * 1e12);
@@ -242,7 +205,7 @@ TEST_CASE("parameters are inferred from the time of a fused update") {
 }
 
 TEST_CASE("a fused update is carried over as the pass over all parameters") {
-  TracedStep s = toy_step();
+  TracedStep s = toy_traced_step();
   s.works = {Pass{PassKind::adamw, 0, 0, Dtype::fp32}};
   s.kernels[5].work = 0;
   const GpuProfile from = plain_gpu();
@@ -272,7 +235,7 @@ GpuProfile sharding_gpu() {
 // The toy step's two gradients are two layers: the second is used by forward's first kernel, the first
 // by its second.
 TracedStep toy_layers() {
-  TracedStep s = toy_step();
+  TracedStep s = toy_traced_step();
   s.backward_begin = 2;
   s.gradients[0].first_use = 1;
   s.gradients[1].first_use = 0;

@@ -13,6 +13,7 @@
 #include "model/io/model_file.h"
 #include "model/io/profile_file.h"
 #include "tests/catch2.h"
+#include "tests/validation/cases.h"
 
 using namespace stepsight;
 
@@ -92,6 +93,12 @@ struct Row {
   const char* says;     // words of the headline; null: any
   const char* missing;  // null where the verdict is to hold
 };
+
+Diagnosis diagnosis_of(const DiagnoseQuestion& q) {
+  std::optional<GpuProfile> gpu;
+  if (q.scenario) gpu = read_profile(q.scenario->cluster.gpu);
+  return diagnose(q, gpu ? &*gpu : nullptr, read_model_error());
+}
 
 constexpr Verdict healthy = Verdict::healthy;
 constexpr Verdict explained = Verdict::explained;
@@ -273,9 +280,7 @@ TEST_CASE("people's own runs get the verdict that their cause calls for") {
   for (const Row& row : rows) {
     CAPTURE(row.where, row.asked);
     const DiagnoseQuestion q = row.question();
-    std::optional<GpuProfile> gpu;
-    if (q.scenario) gpu = read_profile(q.scenario->cluster.gpu);
-    const Diagnosis d = diagnose(q, gpu ? &*gpu : nullptr, read_model_error());
+    const Diagnosis d = diagnosis_of(q);
     CAPTURE(d.headline, d.speedup, d.gap);
     const Quantiles e = d.expected.value_or(Quantiles{});
     CAPTURE(q.one.value_or(0), q.n, e.p5, e.p50, e.p95, d.implied_GBps.value_or(0));
@@ -295,12 +300,20 @@ TEST_CASE("people's own runs get the verdict that their cause calls for") {
 TEST_CASE("a diagnosis that is not healthy says what to do first") {
   for (const Row& row : rows) {
     const DiagnoseQuestion q = row.question();
-    std::optional<GpuProfile> gpu;
-    if (q.scenario) gpu = read_profile(q.scenario->cluster.gpu);
-    const Diagnosis d = diagnose(q, gpu ? &*gpu : nullptr, read_model_error());
+    const Diagnosis d = diagnosis_of(q);
     CAPTURE(row.where, row.asked);
     CHECK(d.to_do.size() <= 3);
     if (d.verdict != Verdict::healthy) CHECK_FALSE(d.to_do.empty());
     if (d.verdict == Verdict::unknown) CHECK_FALSE(d.ask.empty());
   }
+}
+
+std::vector<CaseAnswer> stepsight::diagnose_case_answers() {
+  std::vector<CaseAnswer> out;
+  for (const Row& row : rows) {
+    const Diagnosis d = diagnosis_of(row.question());
+    const bool says = row.says == nullptr || d.headline.find(row.says) != std::string::npos;
+    out.push_back({row.where, row.asked, d.verdict == row.verdict && says});
+  }
+  return out;
 }

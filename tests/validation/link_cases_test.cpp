@@ -20,6 +20,7 @@
 #include "model/transport.h"
 #include "simulate/predict.h"
 #include "tests/catch2.h"
+#include "tests/validation/cases.h"
 
 using namespace stepsight;
 
@@ -431,4 +432,13 @@ TEST_CASE("public puzzles are answered as they turned out, at least four in five
   INFO(count << " of " << held.size());
   CHECK(held.size() >= 25);
   CHECK(static_cast<std::size_t>(count) * 5 >= held.size() * 4);
+}
+
+std::vector<CaseAnswer> stepsight::link_case_answers() {
+  std::vector<CaseAnswer> out;
+  for (const Row& row : rows) {
+    const double answer = row.answer();
+    out.push_back({row.where, row.asked, answer >= row.least && answer <= row.most});
+  }
+  return out;
 }

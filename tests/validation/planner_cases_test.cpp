@@ -3,6 +3,7 @@
 #include <fstream>
 #include <map>
 
+#include "model/io/model_error_file.h"
 #include "model/io/scenario_file.h"
 #include "simulate/marginal.h"
 #include "simulate/plan.h"
@@ -19,7 +20,7 @@ ScenarioFile shipped(const std::string& name, std::vector<KeyFlag> flags = {}) {
 std::vector<StudyPoint> answers(const ScenarioFile& file) {
   return study(file.points, [](const std::string& name) -> const GpuProfile& {
     return profile_named(name);
-  });
+  }, read_model_error());
 }
 
 // stepsight predict second_4090.toml

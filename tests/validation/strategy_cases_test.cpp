@@ -13,6 +13,7 @@
 #include "model/io/profile_file.h"
 #include "simulate/predict.h"
 #include "tests/catch2.h"
+#include "tests/validation/cases.h"
 
 using namespace stepsight;
 
@@ -184,6 +185,19 @@ double gather(const std::string& link, std::int64_t ranks, double bytes, std::in
   return cost(found->curve, Bytes{bytes}).time.value;
 }
 
+// karpathy/nanoGPT's own settings on one RTX 4090: 5 micro-steps of 12 x 1,024 tokens, compiled, autocast.
+double nanogpt_step() {
+  Scenario s;
+  s.model = read_model("gpt2-124m");
+  s.training.batch = 12;
+  s.training.seq = 1024;
+  s.training.accumulation = 5;
+  s.training.precision = {Dtype::bf16, true};
+  s.training.compile = true;
+  s.cluster.gpu = "rtx-4090";
+  return step(s, 1, "");
+}
+
 struct Row {
   const char* where;
   const char* asked;
@@ -271,6 +285,9 @@ const Row rows[] = {
      [] { return gather("nvlink3-nvswitch+8x200G-ib", 16, 14e9, 2) / (7e9 / 200e9); },
      nullptr},
 
+    {"karpathy/nanoGPT 179", "one RTX 4090, 61,440 tokens an iteration: 0.5 to 0.75 s", 0.5, 0.75, nanogpt_step,
+     nullptr},
+
     // Healthy tables.
     {"lambdal, ResNet-50", "one RTX 3090: 905 images a second", 905 / 1.15, 905 * 1.15,
      [] { return images_per_s("rtx-3090", 448); }, "convolutions of a card on which nobody measured one: an H200's utilisation"},
@@ -346,4 +363,13 @@ TEST_CASE("splits and healthy tables are answered as they were measured, at leas
   INFO(count << " of " << held.size());
   CHECK(held.size() >= 20);
   CHECK(static_cast<std::size_t>(count) * 4 >= held.size() * 3);
+}
+
+std::vector<CaseAnswer> stepsight::strategy_case_answers() {
+  std::vector<CaseAnswer> out;
+  for (const Row& row : rows) {
+    const double answer = row.answer();
+    out.push_back({row.where, row.asked, answer >= row.least && answer <= row.most});
+  }
+  return out;
 }

@@ -32,7 +32,8 @@ bool NsysSummaryLog::read_header(std::string_view line) {
     const std::string_view name = unquoted(cells[i]);
     if (name == "Total Time (ns)") total_ = i;
     if (name == "Instances") instances_ = i;
-    if (name == "Name") name_ = i;
+    if (name == "Name" || name == "Range") name_ = i;
+    if (name == "Range") ranges_ = true;
   }
   return true;
 }
@@ -61,7 +62,7 @@ void NsysSummaryLog::line(std::string_view line) {
 
 StepLog NsysSummaryLog::finish() {
   if (log_.parts.empty()) return {};
-  log_.format = "Nsight Systems' kernels";
+  log_.format = ranges_ ? "Nsight Systems' NVTX ranges" : "Nsight Systems' kernels";
   if (collectives_ > 0) {
     log_.doubts.push_back(fmt::format(
         "NCCL's kernels take {:.1f} % of all kernels' time: what hides behind compute, and waiting for other "

@@ -1,5 +1,6 @@
 // `nsys stats --report cuda_gpu_kern_sum --format csv`, of old and new names ("Time(%)", "Time (%)"):
-// every kernel's mean time, and how much of all kernels' time is NCCL's.
+// every kernel's mean time, and how much of all kernels' time is NCCL's. And `--report nvtx_sum`, whose last
+// column is Range: every marked stretch's mean time.
 #pragma once
 #include <cstddef>
 #include <string_view>
@@ -18,6 +19,7 @@ class NsysSummaryLog {
 
   StepLog log_;
   std::size_t total_ = 0, instances_ = 0, name_ = 0;  // columns; name_ is the last one
+  bool ranges_ = false;
   double all_ = 0;
   double collectives_ = 0;
 };

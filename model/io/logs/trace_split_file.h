@@ -5,13 +5,10 @@
 #include <memory>
 #include <string>
 
+#include "model/io/logs/split_events.h"
 #include "model/io/trace_stream.h"
-#include "model/trace_split.h"
 
 namespace stepsight {
-
-// Of one step; further ones are counted as left out.
-inline constexpr std::size_t most_split_kernels = 1'000'000;
 
 // UserError when it is no trace, ends early, or holds no kernel of a GPU.
 StepSplit read_step_split(const std::string& path);
