@@ -1,5 +1,6 @@
 #include "model/profile.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -26,6 +27,14 @@ void append(std::vector<NamedParameter>& out, const std::string& prefix, Paramet
 }
 
 }  // namespace
+
+Multiprocessors multiprocessors_of(const GpuProfile& gpu) {
+  const auto rate = [&](Dtype type) { return gpu.vendor_TFLOPS[static_cast<std::size_t>(type)]; };
+  const double narrow = std::max(rate(Dtype::bf16), rate(Dtype::fp16));
+  const bool known = narrow > 0 || rate(Dtype::fp32) > 0;
+  constexpr double least_TFLOPS = 5;
+  return {gpu.multiprocessors, !known || narrow > least_TFLOPS * gpu.multiprocessors};
+}
 
 MeasuredSurface::Point surface_point(const Gemm& gemm) {
   // Depth only multiplies a tile's time, so that a residual reaches far along it. What a size
