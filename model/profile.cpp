@@ -44,8 +44,11 @@ MeasuredSurface::Point surface_point(const Gemm& gemm) {
   const auto tiling = [](std::int64_t size) {
     return tiling_scale * log2_of(std::gcd(size, std::int64_t{256}));
   };
+  // Where the kernels are the same, products of one shape take as long in each layout (on an H200 within
+  // 1.4 %, one standard deviation of 88 pairs): what was measured in one speaks for the others.
+  const float layout_scale = is_narrow(gemm) ? 1.0F : 0.1F;
   return {log2_of(gemm.m), log2_of(gemm.n), depth_scale * log2_of(gemm.k), log2_of(gemm.batch),
-          apart * log2_of(alignment(gemm)) + static_cast<float>(gemm.layout),
+          apart * log2_of(alignment(gemm)) + layout_scale * static_cast<float>(gemm.layout),
           tiling(gemm.m), tiling(gemm.n)};
 }
 
