@@ -9,9 +9,6 @@ namespace stepsight {
 
 namespace {
 
-// Dense 16-bit TFLOP/s above which a card has asynchronous products: an A100 has 312, an H100 PCIe 756.
-constexpr double wide_TFLOPS = 500;
-
 struct Utilisation {
   double forward, backward;
 };
@@ -38,7 +35,7 @@ Seconds generation_time(const Attention& a, const GpuProfile& gpu) {
   const AttentionParameters<double>& own = gpu.attention[a.backward ? 1 : 0];
   const double peak = narrow_rate(gpu) * 1e12;
   const double seq = static_cast<double>(a.seq);
-  const double rate = peak * attention_utilisation(a.kernel, a.backward, peak > wide_TFLOPS * 1e12) *
+  const double rate = peak * attention_utilisation(a.kernel, a.backward, multiprocessors_of(gpu).warp_groups) *
                       seq / (seq + own.seq_half);
   const double busy = flops(a).value / rate * (a.dropout ? own.dropout_slowdown : 1);
   return Seconds{own.overhead_us * 1e-6 + busy};

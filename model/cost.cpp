@@ -19,11 +19,11 @@ Cost corrected(Seconds formula, const MeasuredSurface::Answer& answer, bool cloc
 
 }  // namespace
 
-Tiling best_tiling(const Gemm& gemm, const GemmParameters<double>& p, int multiprocessors) {
-  const double sms = multiprocessors;
+Tiling best_tiling(const Gemm& gemm, const GemmParameters<double>& p, Multiprocessors sms) {
   const auto k = static_cast<double>(gemm.k);
   const bool narrow = is_narrow(gemm);
-  const KernelFamily& kernels = narrow ? narrow_kernels : wide_kernels;
+  const KernelFamily& kernels = narrow || !sms.warp_groups ? narrow_kernels : wide_kernels;
+  const bool warp_groups = &kernels == &wide_kernels;
   const TileCosts<double> costs = tile_costs(p, narrow);
   const auto tiles_along = [](std::int64_t size, double edge) {
     return std::ceil(static_cast<double>(size) / edge);
@@ -33,13 +33,13 @@ Tiling best_tiling(const Gemm& gemm, const GemmParameters<double>& p, int multip
   for (const double rows : kernels.edges) {
     for (const double cols : kernels.edges) {
       if (rows * cols > kernels.largest_tile) break;
-      if (!narrow && (static_cast<int>(rows) % 64 && static_cast<int>(cols) % 64)) continue;
+      if (warp_groups && (static_cast<int>(rows) % 64 && static_cast<int>(cols) % 64)) continue;
       const double tiles = tiles_along(gemm.m, rows) * tiles_along(gemm.n, cols) *
                            static_cast<double>(gemm.batch);
       const double area = rows * cols * tile_slowdown(Tile{rows, cols}, costs);
       for (const double split : depth_splits) {
-        if (split > 1 && (tiles * split > kernels.most_split_waves * sms || k <= shallowest_part)) break;
-        const double waves = tiles * split / sms;
+        if (split > 1 && (tiles * split > kernels.most_split_waves * sms.count || k <= shallowest_part)) break;
+        const double waves = tiles * split / sms.count;
         const double time = rounded_waves(waves, p) * area * tile_depth(k, split, costs);
         if (time >= least) continue;
         least = time;
@@ -63,7 +63,7 @@ Cost cost(const Gemm& gemm, const GpuProfile& gpu) {
       if (exchanged.distance < answer.distance) answer = exchanged;
     }
   }
-  return corrected(gemm_formula(gemm, gpu.gemm[type], gpu.multiprocessors), answer, true);
+  return corrected(gemm_formula(gemm, gpu.gemm[type], multiprocessors_of(gpu)), answer, true);
 }
 
 Cost cost(const Attention& attention, const GpuProfile& gpu) {
@@ -75,16 +75,16 @@ Cost cost(const Attention& attention, const GpuProfile& gpu) {
 
 Seconds convolution_product(const Convolution& convolution,
                             GemmParameters<double> p,
-                            int multiprocessors) {
+                            Multiprocessors sms) {
   p.overhead_us = 0;
   p.bandwidth_TBps = std::numeric_limits<double>::infinity();
-  return gemm_formula(implicit_gemm(convolution, multiprocessors), p, multiprocessors);
+  return gemm_formula(implicit_gemm(convolution, sms.count), p, sms);
 }
 
 Cost cost(const Convolution& convolution, const GpuProfile& gpu) {
   const auto side = static_cast<std::size_t>(convolution.direction);
   const Seconds product = convolution_product(
-      convolution, gpu.gemm[index(convolution.dtype)], gpu.multiprocessors);
+      convolution, gpu.gemm[index(convolution.dtype)], multiprocessors_of(gpu));
   return corrected(convolution_formula(convolution, product, gpu.convolution[side]),
                    gpu.convolution_points[side].at(surface_point(convolution)), true);
 }

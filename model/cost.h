@@ -18,6 +18,14 @@ namespace stepsight {
 
 struct GpuProfile;
 
+// What a product's time depends on of the card, beside its parameters. `warp_groups`: products are issued
+// by groups of four warps and run asynchronously (PTX ISA, wgmma and tcgen05: Hopper, and Blackwell of
+// data centres).
+struct Multiprocessors {
+  int count = 0;
+  bool warp_groups = true;
+};
+
 // A smooth maximum of non-negative times: (a^4 + b^4)^(1/4), at most 19 % above the larger. Its
 // derivatives are finite at (0, 0), too.
 template <typename T>
@@ -56,13 +64,14 @@ struct KernelFamily {
   double most_split_waves;
 };
 
-// cuBLAS' kernels for Hopper: edges of 64 to 256 in steps of 32, one of them a multiple of the 64 rows
+// cuBLAS' kernels for warp groups: edges of 64 to 256 in steps of 32, one of them a multiple of the 64 rows
 // that a warp group computes.
 inline constexpr std::array<double, 7> wide_edges{64, 96, 128, 160, 192, 224, 256};
 inline constexpr KernelFamily wide_kernels{wide_edges, 160 * 256, 1.5};
-// Where those kernels cannot go the library falls back to its kernels of older cards, with fewer tiles
-// to choose from and cheap cuts along k. Which tiles and how many waves: by the least error on
-// misaligned products of an H200.
+// Where those kernels cannot go the library falls back to its kernels of cards without warp groups, with
+// fewer tiles to choose from (NVIDIA, Matrix Multiplication Background, section 3: 256 x 128 down to
+// 64 x 64) and cheap cuts along k. How many waves: by the least error on misaligned products of an H200;
+// on the aligned ones of an A100 these kernels leave 5.0 % to the formula's error, wide ones 6.7 %.
 inline constexpr std::array<double, 3> narrow_edges{64, 128, 256};
 inline constexpr KernelFamily narrow_kernels{narrow_edges, 128 * 256, 8};
 
@@ -120,7 +129,7 @@ T rounded_waves(double waves, const GemmParameters<T>& p) {
 }
 
 // The tiling that takes the least time, as a library's heuristic aims at.
-Tiling best_tiling(const Gemm& gemm, const GemmParameters<double>& p, int multiprocessors);
+Tiling best_tiling(const Gemm& gemm, const GemmParameters<double>& p, Multiprocessors sms);
 
 // What the storage of the matrices makes of a tile's time: of aligned ones their layout, of others how
 // wide their rows can still be read, and which of them.
@@ -154,17 +163,17 @@ GemmParameters<double> plain(const GemmParameters<T>& p) {
   }
 }
 
-// Time of a product on `multiprocessors` of them.
+// Time of a product on a card with these multiprocessors.
 //   compute   waves x one tile's time, 2 rows cols depth / (peak / multiprocessors) x slow-downs
 //   memory    (factors' bytes + write_cost x result's bytes) / bandwidth
 // of the tiling for which compute is least. Tile and wave quantisation as in NVIDIA's Matrix
 // Multiplication Background guide. Among shapes of one alignment the time never falls as a size
 // grows, and it is never below flops / peak nor bytes / bandwidth.
 template <typename T>
-SecondsOf<T> gemm_formula(const Gemm& gemm, const GemmParameters<T>& p, int multiprocessors) {
-  const Tiling best = best_tiling(gemm, plain(p), multiprocessors);
+SecondsOf<T> gemm_formula(const Gemm& gemm, const GemmParameters<T>& p, Multiprocessors sms) {
+  const Tiling best = best_tiling(gemm, plain(p), sms);
   const TileCosts<T> costs = tile_costs(p, is_narrow(gemm));
-  const T rate = p.peak_TFLOPS * (1e12 / multiprocessors);
+  const T rate = p.peak_TFLOPS * (1e12 / sms.count);
   const T compute = rounded_waves(best.waves, p) * (2 * best.tile.rows * best.tile.cols) *
                     tile_depth(static_cast<double>(gemm.k), best.split, costs) *
                     tile_slowdown(best.tile, costs) * storage_slowdown(gemm, p) / rate;
@@ -197,7 +206,7 @@ SecondsOf<T> attention_formula(const Attention& a,
 // overlapping windows do not have.
 Seconds convolution_product(const Convolution& convolution,
                             GemmParameters<double> p,
-                            int multiprocessors);
+                            Multiprocessors sms);
 
 // Time of a convolution whose product takes `product`: that times factors for the direction (each has
 // parameters of its own), for windows and for padded channels; at least its bytes.

@@ -67,6 +67,10 @@ struct GpuProfile {
   std::vector<std::string> sources;
 };
 
+// How many multiprocessors a card has, and whether they have warp groups: those that do compute at least
+// 6 dense 16-bit TFLOP/s each, those that do not at most 3.
+Multiprocessors multiprocessors_of(const GpuProfile& gpu);
+
 // Where a shape lies in its surface: log2 of the sizes that matter, plus a step that keeps apart what
 // must not be mixed (alignment, layout, type width, mask).
 MeasuredSurface::Point surface_point(const Gemm& gemm);

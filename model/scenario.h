@@ -70,8 +70,10 @@ constexpr bool shards_parameters(Strategy s) {
 }
 
 // Activations kept for backward: all; all but the attention's scores, which are computed again
-// (Korthikanti et al. 2022); or the blocks' inputs only (each block runs forward again).
-enum class Recompute { none, selective, full };
+// (Korthikanti et al. 2022); the blocks' inputs only (each block runs forward again); or the results of the
+// attention and of every other product, from which the rest is computed again (torchtitan's policy for
+// torch's selective checkpoint, parallelize_llama.py; its memory is counted as if all were kept).
+enum class Recompute { none, selective, full, operators };
 // How context-parallel ranks come by the others' keys and values: passed around while the attention of
 // those at hand runs, or gathered before it; or they swap tokens for heads, so that each has whole
 // sequences of some heads (Jacobs et al. 2023, DeepSpeed-Ulysses).
@@ -89,7 +91,8 @@ enum class Offload { none, optimizer, parameters, activations };
 inline constexpr std::array<std::string_view, 3> optimizer_names{"adamw", "sgd", "sgd-momentum"};
 inline constexpr std::array<std::string_view, 6> strategy_names{
     "ddp", "none", "zero1", "zero2", "zero3", "fsdp"};
-inline constexpr std::array<std::string_view, 3> recompute_names{"none", "selective", "full"};
+inline constexpr std::array<std::string_view, 4> recompute_names{
+    "none", "selective", "full", "operators"};
 inline constexpr std::array<std::string_view, 4> attention_kernel_names{
     "usual", "flash1", "flash2", "flash3"};
 inline constexpr std::array<std::string_view, 3> context_mode_names{"ring", "all-gather",

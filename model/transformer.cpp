@@ -142,6 +142,35 @@ StageWork recomputed(StageWork stage, double input_bytes, bool early_stop) {
   return stage;
 }
 
+// Backward begins by computing again what was not kept: passes, messages that gather, and the second,
+// fourth, ... product.
+StageWork recomputed_operators(StageWork stage) {
+  const std::size_t count = needed_again(stage);
+  std::vector<Operator> again;
+  std::vector<std::uint32_t> place;  // of each operator, or of the next that is computed again
+  bool kept_product = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Operator& op = stage.forward[i];
+    place.push_back(static_cast<std::uint32_t>(again.size()));
+    const bool product = std::holds_alternative<Gemm>(op.work);
+    if (product) kept_product = !kept_product;
+    if (std::holds_alternative<Attention>(op.work) || (product && kept_product)) continue;
+    again.push_back(op);
+  }
+  std::vector<Exchange> messages;
+  for (Exchange e : stage.forward_exchanges) {
+    if (e.kind != CollectiveKind::all_gather || e.before >= count) continue;
+    e.before = place[e.before];
+    messages.push_back(e);
+  }
+  const auto shift = static_cast<std::uint32_t>(again.size());
+  for (GradientReady& r : stage.ready) r.after += shift;
+  for (Exchange& e : stage.backward_exchanges) e.before += shift;
+  stage.backward.insert(stage.backward.begin(), again.begin(), again.end());
+  stage.backward_exchanges.insert(stage.backward_exchanges.begin(), messages.begin(), messages.end());
+  return stage;
+}
+
 // Of the stream between two blocks, of one rank.
 double stream_bytes(const ModelShape& shape, const Training& training, const Parallel& parallel) {
   const StageBuilder b(shape, training, parallel);
@@ -289,6 +318,7 @@ StepWork build(const ModelShape& whole,
                                                         : stream_bytes(shape, training, parallel);
     work.block = recomputed(std::move(work.block), input, training.recompute_early_stop);
   }
+  if (training.recompute == Recompute::operators) work.block = recomputed_operators(std::move(work.block));
   const double blocks = real(work.blocks);
   work.parameters = static_cast<std::int64_t>(gradient_elements(work.embedding) +
                                               blocks * gradient_elements(work.block) +

@@ -73,7 +73,11 @@ std::string slot(const CardWires& wires) {
 
 }  // namespace
 
-std::string usual_link(std::string_view card, std::string_view kind, double network_Gbps) {
+std::string usual_link(std::string_view card,
+                       std::string_view kind,
+                       double network_Gbps,
+                       int adapters,
+                       std::string_view network) {
   const CardWires& wires = wires_of(card);
   const std::string nvlink = "nvlink" + std::to_string(wires.nvlink);
   std::string name;
@@ -94,7 +98,8 @@ std::string usual_link(std::string_view card, std::string_view kind, double netw
     return std::string(kind);
   }
   if (network_Gbps > 0) {
-    name += "+8x" + std::to_string(std::lround(std::max(1.0, network_Gbps / 8))) + "G-ib";
+    const long each = std::lround(std::max(1.0, network_Gbps / adapters));
+    name += "+" + std::to_string(adapters) + "x" + std::to_string(each) + "G-" + std::string(network);
   }
   return name;
 }

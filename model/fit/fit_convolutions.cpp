@@ -18,7 +18,7 @@ void fit_convolutions(FitState& f, ConvolutionDirection direction) {
     record(f, group.name, gpu.convolution[side], nullptr, 0, f.class_source);
     return;
   }
-  const int sms = gpu.multiprocessors;
+  const Multiprocessors sms = multiprocessors_of(gpu);
   const GemmParameters<double>& product = gpu.gemm[static_cast<std::size_t>(Dtype::bf16)];
   group.shape = [](const ConvolutionPoint& p) {
     const Convolution& c = p.convolution;

@@ -58,7 +58,7 @@ void class_gemm(FitState& f, Dtype type) {
 }  // namespace
 
 void fit_gemms(FitState& f) {
-  const int sms = f.out.profile.multiprocessors;
+  const Multiprocessors sms = multiprocessors_of(f.out.profile);
   for (const DtypeInfo& type : dtypes) {
     GroupInput<GemmPoint> group;
     group.name = "gemm." + std::string(type.name);

@@ -162,7 +162,7 @@ Solution solve(std::span<const Point> points,
 
 Solution solve_gemms(std::span<const GemmPoint> points,
                      const GemmParameters<double>& start,
-                     int multiprocessors,
+                     Multiprocessors sms,
                      std::optional<double> class_bandwidth) {
   constexpr auto fields = GemmParameters<double>::fields();
   std::optional<Prior> prior;
@@ -170,9 +170,9 @@ Solution solve_gemms(std::span<const GemmPoint> points,
     if (fields[i].member != &GemmParameters<double>::bandwidth_TBps) continue;
     prior = Prior{i, *class_bandwidth, 0.3 * std::sqrt(static_cast<double>(points.size()))};
   }
-  const auto formula_of = [multiprocessors](const GemmPoint& point) {
-    return [gemm = point.gemm, multiprocessors](const auto& p) {
-      return gemm_formula(gemm, p, multiprocessors).value * 1e6;
+  const auto formula_of = [sms](const GemmPoint& point) {
+    return [gemm = point.gemm, sms](const auto& p) {
+      return gemm_formula(gemm, p, sms).value * 1e6;
     };
   };
   return solve<GemmParameters>(points, start, formula_of, prior);
@@ -197,10 +197,10 @@ Solution solve_passes(std::span<const PassPoint> points, const PassParameters<do
 Solution solve_convolutions(std::span<const ConvolutionPoint> points,
                             const ConvolutionParameters<double>& start,
                             const GemmParameters<double>& product,
-                            int multiprocessors) {
+                            Multiprocessors sms) {
   return solve<ConvolutionParameters>(points, start, [&](const ConvolutionPoint& point) {
     return [c = point.convolution,
-            time = convolution_product(point.convolution, product, multiprocessors)](const auto& p) {
+            time = convolution_product(point.convolution, product, sms)](const auto& p) {
       return convolution_formula(c, time, p).value * 1e6;
     };
   });

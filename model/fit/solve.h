@@ -32,7 +32,7 @@ struct Solution {
 // as one of 4.5 % at every point.
 Solution solve_gemms(std::span<const GemmPoint> points,
                      const GemmParameters<double>& start,
-                     int multiprocessors,
+                     Multiprocessors sms,
                      std::optional<double> class_bandwidth = {});
 Solution solve_attention(std::span<const AttentionPoint> points,
                          const AttentionParameters<double>& start,
@@ -41,7 +41,7 @@ Solution solve_passes(std::span<const PassPoint> points, const PassParameters<do
 Solution solve_convolutions(std::span<const ConvolutionPoint> points,
                             const ConvolutionParameters<double>& start,
                             const GemmParameters<double>& product,
-                            int multiprocessors);
+                            Multiprocessors sms);
 Solution solve_copies(std::span<const CopyPoint> points, const CopyParameters<double>& start);
 Solution solve_power(std::span<const PowerPoint> points, const PowerParameters<double>& start);
 Solution solve_collective(std::span<const CollectivePoint> points,

@@ -8,6 +8,7 @@
 
 #include "model/io/model_file.h"
 #include "model/io/run_mixture.h"
+#include "model/io/run_network.h"
 #include "model/scenario_rules.h"
 #include "model/usual_link.h"
 
@@ -134,6 +135,24 @@ ModelShape convnet_of(const MeasuredRun& r) {
   return s;
 }
 
+// Stacks that split layers over GPUs. Megatron-LM and its relatives name themselves, or their kernel
+// for scale, mask and softmax.
+bool uses_megatron(const MeasuredRun& r) {
+  return contains(r.family, "Megatron") || contains(r.sharding, "Megatron") ||
+         contains(r.source, "Megatron") || contains(r.measured_how, "Megatron") ||
+         contains(r.attention, "fused softmax");
+}
+
+// torchtitan's policy, which goes with its Llama.
+bool recomputes_operators(const MeasuredRun& r) {
+  return contains(r.recompute, "per-op SAC");
+}
+
+// "no (fused kernels)": not compiled, but with kernels of the trainer's own.
+bool brings_fused_kernels(const MeasuredRun& r) {
+  return contains(r.compile, "fused kernels");
+}
+
 ModelShape shape_of(const MeasuredRun& r, Family family) {
   if (family == Family::resnet) return convnet_of(r);
   ModelShape s = family == Family::txl ? family_defaults(family) : ModelShape{};
@@ -149,10 +168,16 @@ ModelShape shape_of(const MeasuredRun& r, Family family) {
   s.bias = family != Family::llama;
   s.fused_qkv = family != Family::bert;
   switch (family) {
-    case Family::gpt: s.positions = *r.seq; break;
+    case Family::gpt:
+      s.positions = *r.seq;
+      // Megatron-LM drops a tenth of the hidden states and of the attention's weights unless told
+      // otherwise (arguments.py, hidden_dropout and attention_dropout).
+      if (uses_megatron(r)) s.dropout = 0.1;
+      break;
     case Family::llama:
       s.gated_ffn = s.rms_norm = true;
-      s.fused_gate_up = !contains(r.family, "projections apart");
+      // Said of the row, or so with torchtitan's recompute of single operators, whose Llama has them.
+      s.fused_gate_up = !contains(r.family, "projections apart") && !recomputes_operators(r);
       s.fused_qkv = s.fused_gate_up;
       s.rotary = !contains(r.family, "no RoPE");
       break;
@@ -181,14 +206,6 @@ ModelShape shape_of(const MeasuredRun& r, Family family) {
     s.tied_head = off(true) < off(false);
   }
   return s;
-}
-
-// Stacks that split layers over GPUs. Megatron-LM and its relatives name themselves, or their kernel
-// for scale, mask and softmax.
-bool uses_megatron(const MeasuredRun& r) {
-  return contains(r.family, "Megatron") || contains(r.sharding, "Megatron") ||
-         contains(r.source, "Megatron") || contains(r.measured_how, "Megatron") ||
-         contains(r.attention, "fused softmax");
 }
 
 // The release of PyTorch that a row names ("PyTorch 2.4.1+cu121"): 2.4; 0 where it does not.
@@ -245,19 +262,22 @@ Training training_of(const MeasuredRun& r, Family family) {
   }
   if (r.std_grad_bytes == 2 && t.precision.mixed) t.gradient_dtype = t.precision.compute;
   t.recompute = r.std_recompute == "full"        ? Recompute::full
+                : recomputes_operators(r)        ? Recompute::operators
                 : r.std_recompute == "selective" ? Recompute::selective
                                                  : Recompute::none;
-  t.fused_kernels = uses_megatron(r);
+  t.fused_kernels = uses_megatron(r) || brings_fused_kernels(r);
   // DeepSpeed's engine under Megatron-LM's layers: its own sums.
   const bool deepspeed = contains(r.sharding, "DeepSpeed");
   t.fused_accumulation = !deepspeed;
   t.precision.wide_sums = deepspeed && t.precision.master && t.precision.compute == Dtype::bf16;
   // FSDP is wrapped around torch's own checkpoint; the stacks that split layers over GPUs, DeepSpeed and
   // their relatives have checkpoints that run the whole block.
-  t.recompute_early_stop = r.std_dp == "fsdp" || r.std_dp == "hsdp";
+  // torch's stops early from its release 2.1 (October 2023) on, after the time of the first FlashAttention.
+  t.attention_kernel = kernel_of(r);
+  t.recompute_early_stop = (r.std_dp == "fsdp" || r.std_dp == "hsdp") &&
+                           t.attention_kernel != AttentionKernel::flash1;
   t.compile = r.std_compile == "yes";
   t.flash_attention = r.std_flash != "no" || family == Family::llama;
-  t.attention_kernel = kernel_of(r);
   // Stacks from before fused attention had no fused optimizer either, but for apex, which brings one
   // for its fp32 copies.
   t.fused_optimizer = t.flash_attention || narrow || contains(r.family, "LAMB");
@@ -311,12 +331,15 @@ void parallel_of(const MeasuredRun& r, Scenario& s) {
   p.offload = offload_of(r).value_or(Offload::none);
   p.sequence = contains(r.recompute, "sequence parallel") ||
                contains(r.notes, "sequence parallel") || contains(r.sharding, "sequence parallel");
-  p.overlap_tensor = !contains(r.notes, "all overlap switched off");
+  // Megatron-LM sums an input's gradient beside its weight's from 2022 on; the layers that DeepSpeed's
+  // engine runs are of 2021 (bigscience-workshop/Megatron-DeepSpeed, mpu/layers.py).
+  p.overlap_tensor = !contains(r.notes, "all overlap switched off") && !contains(r.sharding, "DeepSpeed");
   s.cluster.gpu = r.std_gpu;
   s.cluster.gpus = *r.gpus;
   s.cluster.nodes = r.nodes.value_or(1);
   const double network = s.cluster.nodes > 1 ? r.std_inter_gbps_per_node.value_or(0) : 0;
-  s.cluster.link = usual_link(r.std_gpu, r.std_intra, network);
+  const RunNetwork between = network_of(r.network);
+  s.cluster.link = usual_link(r.std_gpu, r.std_intra, network, between.adapters, between.kind);
   if (s.cluster.gpus == 1 && s.cluster.link.empty() && contains(r.sharding, "DDP wrapper")) {
     s.cluster.link = "loopback:0";
   }
@@ -348,6 +371,9 @@ Answer scenario_of(const MeasuredRun& run) {
     const std::int64_t step = 128 * s.parallel.tensor;
     s.model.vocab = (s.model.vocab + step - 1) / step * step;
   }
+  // A trainer that comes with kernels of its own pads it to whole vectors (flash-attention's training
+  // configurations, pad_vocab_size_multiple).
+  if (brings_fused_kernels(run)) s.model.vocab = (s.model.vocab + 7) / 8 * 8;
   if (s.cluster.gpus > 1 && s.cluster.link.empty()) return Refusal{"link not stated"};
   for (const RuleViolation& broken : violations(s)) {
     if (broken.section == "parallel") return Refusal{"impossible split: " + broken.message};

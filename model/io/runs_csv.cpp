@@ -113,6 +113,8 @@ std::vector<MeasuredRun> read_runs_text(const std::string& file, std::string_vie
   const std::size_t recompute = table.optional_column("recompute");
   const std::size_t attention = table.optional_column("attention");
   const std::size_t measured_how = table.optional_column("measured_how");
+  const std::size_t compile = table.optional_column("compile");
+  const std::size_t network = table.optional_column("interconnect_inter");
   const std::size_t peak = table.optional_column("peak_memory_GiB");
   const std::size_t exposed = table.optional_column("exposed_ms");
   table.check_columns();
@@ -129,6 +131,8 @@ std::vector<MeasuredRun> read_runs_text(const std::string& file, std::string_vie
     run.recompute = table.text(recompute);
     run.attention = table.text(attention);
     run.measured_how = table.text(measured_how);
+    run.compile = table.text(compile);
+    run.network = table.text(network);
     run.peak_memory = table.optional_number(peak, 1e-6, largest_memory_GiB);
     if (!run.peak_memory) run.peak_memory = noted_peak_GiB(run.notes);
     if (run.peak_memory) *run.peak_memory *= gibibyte;

@@ -26,6 +26,8 @@ struct MeasuredRun {
   std::string recompute;     // prose
   std::string attention;     // prose
   std::string measured_how;  // prose; may be missing as a column
+  std::string compile;       // prose; may be missing
+  std::string network;       // prose, column interconnect_inter; may be missing
 
   std::optional<std::int64_t> gpus, nodes;
   std::optional<std::int64_t> params;

@@ -214,7 +214,8 @@ constexpr auto keys = std::to_array<ScenarioKey>({
     {"training", "fused_optimizer", boolean, 0, 0, {}, training<&T::fused_optimizer>, "true",
      "false: AdamW as a kernel for each arithmetic step and tensor"},
     {"training", "recompute", word, 0, 0, recompute_names, set_recompute, "none",
-     "activation checkpointing: of the attention's scores, or of whole blocks"},
+     "activation checkpointing: of the attention's scores, of whole blocks, or of all but the attention and "
+     "every other product (torchtitan)"},
     {"training", "recompute_layers", integer, 0, 1e4, {}, training<&T::recompute_layers>, "0: all",
      "with recompute = full: only the first so many blocks run forward again"},
     {"training", "recompute_early_stop", boolean, 0, 0, {}, training<&T::recompute_early_stop>, "true",

@@ -89,7 +89,7 @@ TEST_CASE("a fit gives back the parameters that convolution points were made wit
           const Convolution c{batch, channels, size,      size, 256, kernel, kernel,
                               1,     kernel / 2};
           const Seconds product =
-              convolution_product(c, class_values<GemmParameters>(), gpu.multiprocessors);
+              convolution_product(c, class_values<GemmParameters>(), multiprocessors_of(gpu));
           m.convolutions.push_back({c, convolution_formula(c, product, truth).value * 1e6, 0});
         }
       }

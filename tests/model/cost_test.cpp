@@ -27,7 +27,7 @@ GemmParameters<double> plain_gemm() {
 }
 
 double us(const Gemm& gemm, const GemmParameters<double>& p) {
-  return gemm_formula(gemm, p, 100).value * 1e6;
+  return gemm_formula(gemm, p, {100}).value * 1e6;
 }
 
 }  // namespace
@@ -127,7 +127,7 @@ TEST_CASE("rows that cannot be loaded in bulk leave fewer tiles to choose from")
   p.wave_weight = 1;
   p.tile_edge = 100;  // of two tilings that fill them the one with the larger tile
   for (const std::int64_t off : {0, 8, 7, 4, 1}) {
-    const Tiling best = best_tiling({2240, 1280 - off, 8192}, p, 100);
+    const Tiling best = best_tiling({2240, 1280 - off, 8192}, p, {100});
     CHECK((best.tile.rows == 224) == (off % 8 == 0));
     if (off % 8 != 0) CHECK((best.tile.rows == 64 || best.tile.rows == 128 || best.tile.rows == 256));
   }
@@ -177,7 +177,7 @@ TEST_CASE("the tiling taken is the one that leaves fewest multiprocessors idle")
   GemmParameters<double> p = plain_gemm();
   p.wave_weight = 1;
   p.tile_edge = 100;
-  const Tiling best = best_tiling({2240, 1280, 8192}, p, 100);
+  const Tiling best = best_tiling({2240, 1280, 8192}, p, {100});
   CHECK(best.tile.rows == 224);
   CHECK(best.tile.cols == 128);
   CHECK(best.split == 1);
@@ -233,7 +233,7 @@ TEST_CASE("a measured shape costs what was measured, its mirror image too") {
   GpuProfile gpu = toy_gpu();
   const Gemm measured{4096, 1024, 512};
   const double formula =
-      gemm_formula(measured, gpu.gemm[static_cast<std::size_t>(Dtype::bf16)], 100).value;
+      gemm_formula(measured, gpu.gemm[static_cast<std::size_t>(Dtype::bf16)], {100}).value;
   CHECK(cost(measured, gpu).time.value == Approx(formula));
   CHECK_FALSE(cost(measured, gpu).measured);
 
@@ -244,7 +244,7 @@ TEST_CASE("a measured shape costs what was measured, its mirror image too") {
   // C^T = B A^T: the residual of the exchanged shape over the formula of this one.
   const Gemm mirrored{1024, 4096, 512};
   const double other =
-      gemm_formula(mirrored, gpu.gemm[static_cast<std::size_t>(Dtype::bf16)], 100).value;
+      gemm_formula(mirrored, gpu.gemm[static_cast<std::size_t>(Dtype::bf16)], {100}).value;
   CHECK(cost(mirrored, gpu).time.value == Approx(1.5 * other));
   // Nothing is known of another format, nor of a misaligned shape next to it.
   CHECK_FALSE(cost(Gemm{4096, 1024, 512, 1, Dtype::fp16}, gpu).measured);

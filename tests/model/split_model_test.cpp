@@ -1,6 +1,7 @@
 // What one rank of tensor, sequence and context parallelism does, against the whole model's work and
 // against published counts of bytes.
 #include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -273,6 +274,30 @@ TEST_CASE("a block keeps the bytes that Korthikanti et al. count, in each of the
     CHECK(saved() == Approx(sbh * 34 / ranks).epsilon(1e-12));
     s.training.recompute = Recompute::full;
     CHECK(saved() == Approx(sbh * 2 / ranks).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("recomputing operators repeats every other product and no attention") {
+  Scenario s = counted_block(1);
+  s.training.flash_attention = true;
+  const StageWork plain = step_work(s).block;
+  s.training.recompute = Recompute::operators;
+  const StageWork again = step_work(s).block;
+  CHECK(equal(again.forward, plain.forward));
+  const std::size_t more = again.backward.size() - plain.backward.size();
+  REQUIRE(more > 0);
+  std::size_t products = 0;
+  for (std::size_t i = 0; i < more; ++i) {
+    products += std::holds_alternative<Gemm>(again.backward[i].work) ? 1 : 0;
+    CHECK_FALSE(std::holds_alternative<Attention>(again.backward[i].work));
+  }
+  // Of query-key-value, output, up and down the second; the last is not needed again.
+  CHECK(products == 1);
+  // Backward itself is as it was, and gradients come as late within it.
+  CHECK(std::ranges::equal(std::span(again.backward).subspan(more), std::span(plain.backward), {},
+                           &Operator::label, &Operator::label));
+  for (std::size_t i = 0; i < plain.ready.size(); ++i) {
+    CHECK(again.ready[i].after == plain.ready[i].after + more);
   }
 }
 

@@ -14,6 +14,7 @@ TEST_CASE("cards are joined by what their generation has") {
   CHECK(usual_link("h100-sxm-500w", "nvlink-mesh", 0) == "nvlink4-nvswitch");
   CHECK(usual_link("b200-sxm", "nvswitch", 0) == "nvlink5-nvswitch");
   CHECK(usual_link("a100-sxm-80", "nvswitch", 1600) == "nvlink3-nvswitch+8x200G-ib");
+  CHECK(usual_link("a100-sxm-80", "nvswitch", 400, 4, "opa") == "nvlink3-nvswitch+4x100G-opa");
   // A card without NVLink cannot hang on an NVSwitch.
   CHECK(usual_link("rtx-4090", "nvswitch", 0) == "pcie4-x16-nop2p");
   CHECK(usual_link("a-new-card", "pcie", 0) == "pcie4-x16-p2p-pxb");

@@ -38,6 +38,10 @@ Parameters<double> any_parameters() {
 }
 
 // Aligned, so that a larger size is never worse aligned than a smaller one.
+Multiprocessors any_multiprocessors() {
+  return {static_cast<int>(between(1, 200)), between(0, 1) == 1};
+}
+
 Gemm any_gemm() {
   Gemm g;
   g.m = 8 * size_up_to(12);
@@ -60,7 +64,7 @@ TEST_CASE("a product is never faster than its FLOP at the peak nor its bytes at 
     Gemm gemm = any_gemm();
     gemm.n += between(-7, 0);  // any alignment
     const auto p = any_parameters<GemmParameters>();
-    const double time = gemm_formula(gemm, p, static_cast<int>(between(1, 200))).value;
+    const double time = gemm_formula(gemm, p, any_multiprocessors()).value;
     RC_ASSERT(std::isfinite(time));
     RC_ASSERT(at_least(time, flops(gemm).value / (p.peak_TFLOPS * 1e12)));
     RC_ASSERT(at_least(time, bytes(gemm).value / (p.bandwidth_TBps * 1e12)));
@@ -75,7 +79,7 @@ TEST_CASE("a larger product of the same alignment never takes less") {
     gemm.n += between(0, 7);
     gemm.k += between(0, 7);
     const auto p = any_parameters<GemmParameters>();
-    const int sms = static_cast<int>(between(1, 200));
+    const Multiprocessors sms = any_multiprocessors();
     const double time = gemm_formula(gemm, p, sms).value;
     Gemm larger = gemm;
     larger.m += 8 * between(0, 100);
@@ -159,8 +163,8 @@ TEST_CASE(
     Gemm deeper = gemm;
     deeper.k += 8;
     const double share = static_cast<double>(deeper.k) / static_cast<double>(gemm.k);
-    RC_ASSERT(gemm_formula(deeper, p, 132).value <=
-              gemm_formula(gemm, p, 132).value * share * (1 + 1e-9));
+    RC_ASSERT(gemm_formula(deeper, p, {132}).value <=
+              gemm_formula(gemm, p, {132}).value * share * (1 + 1e-9));
   }));
 }
 

@@ -58,7 +58,7 @@ TEST_CASE("the product's formula differentiates as finite differences do") {
                            Gemm{2048, 4096, 4096, 1, Dtype::bf16, Layout::NN},
                            Gemm{2048, 4096, 4096, 1, Dtype::bf16, Layout::NT}}) {
     INFO(gemm.m << " x " << gemm.n << " x " << gemm.k);
-    check_derivatives(p, [&](const auto& q) { return gemm_formula(gemm, q, 132).value; });
+    check_derivatives(p, [&](const auto& q) { return gemm_formula(gemm, q, {132}).value; });
   }
 }
 

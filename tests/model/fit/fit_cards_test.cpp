@@ -22,7 +22,7 @@ Measurements products(Dtype type, const GemmParameters<double>& truth, int multi
   for (const std::int64_t size : {1024, 1536, 2048, 3072, 4096, 6144, 8192}) {
     for (const std::int64_t k : {1024, 4096, 8192}) {
       const Gemm gemm{size, 2 * size, k, 1, type, Layout::TN};
-      m.gemms.push_back({gemm, gemm_formula(gemm, truth, multiprocessors).value * 1e6, 0});
+      m.gemms.push_back({gemm, gemm_formula(gemm, truth, {multiprocessors}).value * 1e6, 0});
     }
   }
   return m;

@@ -60,7 +60,7 @@ std::vector<GemmPoint> gemm_points(const GemmParameters<double>& truth, int sms,
         for (const std::int64_t off : {0, 4, 2, 1, -4, -2, -1}) {
           Gemm gemm{m, n - std::max<std::int64_t>(off, 0), k + std::min<std::int64_t>(off, 0)};
           gemm.layout = static_cast<Layout>(points.size() % 3);
-          points.push_back({gemm, gemm_formula(gemm, truth, sms).value * 1e6 * noise.factor(), 0});
+          points.push_back({gemm, gemm_formula(gemm, truth, {sms}).value * 1e6 * noise.factor(), 0});
         }
       }
     }
@@ -87,7 +87,7 @@ TEST_CASE("the fit of products finds the parameters that made the points") {
   const GemmParameters<double> truth{700, 150, 0.4, 35, 1500, 3,   3.5, 1.4, 2.5,
                                      3.0, 5.5, 60, 300,  1.3, 1.1, 1.1, 1.6};
   const auto points = gemm_points(truth, 132, 0.03);
-  const Solution found = solve_gemms(points, class_values<GemmParameters>(), 132);
+  const Solution found = solve_gemms(points, class_values<GemmParameters>(), {132});
   CHECK(found.converged);
   CHECK(found.residual_spread == Approx(0.03).epsilon(0.1));
   // With so many tilings to choose from, few shapes leave a part wave that could tell its weight.
@@ -175,7 +175,7 @@ TEST_CASE("parameters that the points do not determine say so") {
   for (const GemmPoint& p : gemm_points(truth, 132, 0.01)) {
     if (alignment(p.gemm) == 16) aligned.push_back(p);
   }
-  const Solution found = solve_gemms(aligned, class_values<GemmParameters>(), 132);
+  const Solution found = solve_gemms(aligned, class_values<GemmParameters>(), {132});
   const std::vector<bool> expected{true,  true,  true,  true,  true,  true,  true, true, false,
                                    false, false, false, false, false, false, true, true};
   CHECK(found.determined == expected);

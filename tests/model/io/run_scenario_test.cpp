@@ -291,3 +291,55 @@ TEST_CASE("sharded runs keep fp32 shards and share them within the group that th
   CHECK(zero.parallel.strategy == Strategy::zero1);
   CHECK(zero.parallel.shard_group == 8);
 }
+
+TEST_CASE("the machines' adapters are those that the row counts") {
+  MeasuredRun r = gpt_row();
+  r.std_gpu = "a100-sxm-80";
+  r.std_intra = "nvswitch";
+  r.gpus = r.dp = 16;
+  r.nodes = 2;
+  r.std_inter_gbps_per_node = 400;
+  CHECK(scenario(r).cluster.link == "nvlink3-nvswitch+8x50G-ib");
+  r.network = "Omni-Path, 4 links per node (100 Gb/s each)";
+  CHECK(scenario(r).cluster.link == "nvlink3-nvswitch+4x100G-opa");
+}
+
+TEST_CASE("torchtitan's checkpoint repeats operators, and its projections are apart") {
+  MeasuredRun r = gpt_row();
+  r.std_family = "llama";
+  r.std_recompute = "selective";
+  r.recompute = "selective (per-op SAC)";
+  const Scenario s = scenario(r);
+  CHECK(s.training.recompute == Recompute::operators);
+  CHECK_FALSE(s.model.fused_qkv);
+  CHECK_FALSE(s.model.fused_gate_up);
+}
+
+TEST_CASE("a trainer with fused kernels of its own pads its vocabulary to whole vectors") {
+  MeasuredRun r = gpt_row();
+  r.vocab = 50257;
+  CHECK(scenario(r).model.vocab == 50257);
+  r.compile = "no (fused kernels)";
+  CHECK(scenario(r).model.vocab == 50264);
+  CHECK(scenario(r).training.fused_kernels);
+}
+
+TEST_CASE("the first FlashAttention's stacks repeat whole blocks") {
+  MeasuredRun r = gpt_row();
+  r.std_gpu = "a100-sxm-80";
+  r.std_dp = "fsdp";
+  r.std_recompute = "full";
+  CHECK(scenario(r).training.recompute_early_stop);
+  r.attention = "flash";
+  CHECK_FALSE(scenario(r).training.recompute_early_stop);
+}
+
+TEST_CASE("Megatron-LM's decoders drop a tenth, and DeepSpeed's copy of it sums before it goes on") {
+  MeasuredRun r = gpt_row();
+  CHECK(scenario(r).model.dropout == 0);
+  r.family = "decoder (Megatron GPT, MHA, GELU ffn x4, biases)";
+  CHECK(scenario(r).model.dropout == Approx(0.1));
+  CHECK(scenario(r).parallel.overlap_tensor);
+  r.sharding = "ZeRO-1 (Megatron-DeepSpeed)";
+  CHECK_FALSE(scenario(r).parallel.overlap_tensor);
+}
