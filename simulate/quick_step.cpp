@@ -116,9 +116,19 @@ class Walk {
   void operators(std::span<const Timed> list, std::span<const TimedExchange> exchanges, Then then);
 
   void forward();
-  void backward(bool sync, bool accumulate);
-  void backward(const TimedStage& stage, bool sync, bool accumulate);
-  void gradient_ready(const TimedStage& stage, std::size_t i, bool sync, bool accumulate);
+  // What becomes of a micro-step's gradients.
+  struct Exchanged {
+    bool synced = false;
+    bool accumulated = false;
+  };
+  void backward(Exchanged what);
+  void blocks_backward(const TimedStage& stage, Exchanged what, std::int64_t count);
+  void backward(const TimedStage& stage, Exchanged what);
+  void backward(const TimedStage& stage, Exchanged what, std::span<const Stretch> stretches);
+  [[nodiscard]] std::vector<Stretch> stretches_of(const TimedStage& stage, Exchanged what) const;
+  template <typename Each>
+  void each_of_gradient(const TimedStage& stage, std::size_t i, Exchanged what, const Each& each) const;
+  void gradient_ready(Exchanged what);
   void send_bucket(Picoseconds copied);
   void optimizer();
   void step();
@@ -298,10 +308,19 @@ void Walk::send_bucket(Picoseconds copied) {
   ++next_bucket_;
 }
 
-void Walk::gradient_ready(const TimedStage& stage, std::size_t i, bool sync, bool accumulate) {
-  if (accumulate && !stage.accumulate.empty()) compute(stage.accumulate[i]);
-  if (sync && timed_.reduces(next_tensor_)) {
-    compute(stage.copy[i]);
+// The kernels that a complete gradient brings with it.
+template <typename Each>
+void Walk::each_of_gradient(const TimedStage& stage,
+                            std::size_t i,
+                            Exchanged what,
+                            const Each& each) const {
+  if (what.accumulated && !stage.accumulate.empty()) each(stage.accumulate[i]);
+  if (what.synced) each(stage.copy[i]);
+}
+
+// Its bucket goes, where it was the last in it.
+void Walk::gradient_ready(Exchanged what) {
+  if (what.synced && timed_.reduces(next_tensor_)) {
     const Bucket& bucket = timed_.buckets[next_bucket_ + waiting_];
     if (next_tensor_ == bucket.last_tensor) {
       if (scenario_.parallel.overlap) {
@@ -315,30 +334,67 @@ void Walk::gradient_ready(const TimedStage& stage, std::size_t i, bool sync, boo
   ++next_tensor_;
 }
 
-void Walk::backward(const TimedStage& stage, bool sync, bool accumulate) {
+// Backward up to each gradient and, last, behind them.
+std::vector<Stretch> Walk::stretches_of(const TimedStage& stage, Exchanged what) const {
+  std::vector<Stretch> out(stage.ready.size() + 1);
+  std::size_t op = 0;
+  for (std::size_t i = 0; i < stage.ready.size(); ++i) {
+    for (; op <= stage.ready[i].after; ++op) out[i].add(stage.backward[op]);
+    each_of_gradient(stage, i, what, [&](const Timed& kernel) { out[i].add(kernel); });
+  }
+  for (; op < stage.backward.size(); ++op) out.back().add(stage.backward[op]);
+  return out;
+}
+
+void Walk::backward(const TimedStage& stage, Exchanged what) {
   std::size_t ready = 0;
-  operators(stage.backward, stage.backward_exchanges, [&](std::size_t i) {
-    while (ready < stage.ready.size() && stage.ready[ready].after == i) {
-      if (sync || accumulate) gradient_ready(stage, ready, sync, accumulate);
-      ++ready;
+  operators(stage.backward, stage.backward_exchanges, [&](std::size_t op) {
+    for (; ready < stage.ready.size() && stage.ready[ready].after == op; ++ready) {
+      each_of_gradient(stage, ready, what, [&](const Timed& kernel) { compute(kernel); });
+      gradient_ready(what);
     }
   });
 }
 
-void Walk::backward(bool sync, bool accumulate) {
+// The same of a stage without messages of its own, which runs many times.
+void Walk::backward(const TimedStage& stage, Exchanged what, std::span<const Stretch> stretches) {
+  std::size_t op = 0;
+  for (std::size_t i = 0; i < stretches.size(); ++i) {
+    const bool last = i == stage.ready.size();
+    const std::size_t end = last ? stage.backward.size() : stage.ready[i].after + 1;
+    if (is_quiet()) {
+      compute_all(stretches[i]);
+      op = std::max(op, end);
+    } else {
+      for (; op < end; ++op) compute(stage.backward[op]);
+      if (!last) each_of_gradient(stage, i, what, [&](const Timed& kernel) { compute(kernel); });
+    }
+    if (!last) gradient_ready(what);
+  }
+}
+
+void Walk::blocks_backward(const TimedStage& stage, Exchanged what, std::int64_t count) {
+  const std::vector<Stretch> stretches = stretches_of(stage, what);
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (stage.backward_exchanges.empty()) {
+      backward(stage, what, stretches);
+    } else {
+      backward(stage, what);
+    }
+  }
+}
+
+void Walk::backward(Exchanged what) {
   next_tensor_ = next_bucket_ = 0;
   sent_.clear();
-  backward(timed_.head, sync, accumulate);
-  for (std::int64_t i = work_.blocks - 1; i >= 0; --i) {
-    backward(i < work_.blocks - work_.kept_blocks ? timed_.block : timed_.kept_block,
-             sync,
-             accumulate);
-  }
-  backward(timed_.embedding, sync, accumulate);
+  backward(timed_.head, what);
+  blocks_backward(timed_.kept_block, what, work_.kept_blocks);
+  blocks_backward(timed_.block, what, work_.blocks - work_.kept_blocks);
+  backward(timed_.embedding, what);
   const std::size_t held = waiting_;
   waiting_ = 0;
   for (std::size_t i = 0; i < held; ++i) send_bucket(last_held_);
-  if (!sync) return;
+  if (!what.synced) return;
   for (std::size_t i = 0; i < timed_.copy_back.size(); ++i) {
     awaited_ = std::max(awaited_, end_of(sent_[i]));
     compute(timed_.copy_back[i]);
@@ -374,7 +430,7 @@ void Walk::step() {
     const bool sync =
         !timed_.buckets.empty() && (last || scenario_.parallel.sync_each_micro_step);
     forward();
-    backward(sync, i > 0 || scenario_.training.precision.wide_sums);
+    backward({sync, i > 0 || scenario_.training.precision.wide_sums});
   }
   optimizer();
 }

@@ -127,7 +127,7 @@ TEST_CASE("a refined machine's files predict what the refinement does, and what 
 
 TEST_CASE("a refined link of a profile's own curves stays in the profile") {
   GpuProfile gpu = card();
-  gpu.collectives = {{"pcie4-x16-nop2p", CollectiveKind::all_reduce, 2, {30, 5, 12}, MeasuredSurface{}, "a test"}};
+  gpu.collectives = {{"pcie4-x16-nop2p", CollectiveKind::all_reduce, 2, {30, 5, 12}, MeasuredCurve{}, "a test"}};
   for (const auto& field : CollectiveParameters<double>::fields()) {
     gpu.records.push_back({"collective.pcie4-x16-nop2p.all_reduce.2." + std::string(field.info.name),
                            gpu.collectives.front().parameters.*field.member, 0.1, 5, "a test"});
