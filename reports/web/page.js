@@ -267,6 +267,10 @@
     controls.forEach((c) => { c.input.value = c.at; });
     recompute();
   });
+  // Whoever comes near is about to ask.
+  for (const near of ["pointerenter", "focusin", "touchstart"]) {
+    panel.addEventListener(near, () => { simulator().catch(() => {}); }, { once: true, passive: true });
+  }
   // For whoever looks at the page with a program: what `report --json` says with these keys changed.
   window.stepsightAnswer = async (changed) => (await simulator())(changed, "json");
   panel.hidden = false;
