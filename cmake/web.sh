@@ -49,7 +49,7 @@ web_simulator() {
   # Debian's emscripten runs JavaScript whose modules a Node.js of another make does not find.
   local -x NODE_PATH=${NODE_PATH:-/usr/share/nodejs}
   quietly "$root/build/web/simulator.log" cmake -S "$root/cli/web" -B "$folder" -G Ninja \
-    -DCMAKE_BUILD_TYPE=MinSizeRel -DCMAKE_TOOLCHAIN_FILE="$toolchain" || return 1
+    -DCMAKE_TOOLCHAIN_FILE="$toolchain" || return 1
   quietly "$root/build/web/simulator.log" cmake --build "$folder" || return 1
   gzip -9 -n -c "$folder/simulator.wasm" | base64 -w 0 >"$root/build/web/simulator.wasm.txt" &&
     cp "$folder/simulator.js" "$root/build/web/simulator.js"
