@@ -33,7 +33,7 @@ WebFiles read_web_files() {
   const fs::path folder = web_folder();
   if (folder.empty()) return {};
   return {read_if_any(folder / "charts.js"), read_if_any(folder / "simulator.js"),
-          read_if_any(folder / "data.txt")};
+          read_if_any(folder / "simulator.wasm.txt")};
 }
 
 }  // namespace stepsight

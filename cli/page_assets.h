@@ -8,9 +8,9 @@ namespace stepsight {
 
 struct WebFiles {
   std::string chart_library;  // each empty where it is not there
-  std::string program;
-  std::string data;
-  [[nodiscard]] bool can_compute() const { return !program.empty() && !data.empty(); }
+  std::string program;        // of WhatIf, and its code
+  std::string code;
+  [[nodiscard]] bool can_compute() const { return !program.empty() && !code.empty(); }
 };
 
 // From $STEPSIGHT_WEB, or the folder `web` of the build that the program stands in.

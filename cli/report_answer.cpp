@@ -1,6 +1,6 @@
 #include "cli/report_answer.h"
 
-#include "cli/scenario_flags.h"
+#include "cli/scenario_text.h"
 #include "model/io/model_error_file.h"
 #include "simulate/scaling_curve.h"
 
@@ -28,6 +28,15 @@ ScenarioReport answer_report(const ScenarioFile& file, Profiles& profiles, std::
   note_link(focus, gpu, out.answers.notes);
   out.curve = scaling_curve(focus, gpu, error);
   out.trace = trace_step(focus, gpu, timeline_slices);
+  return out;
+}
+
+ScenarioReport answer_report(ScenarioFlags flags, Profiles& profiles) {
+  std::vector<std::string> notes;
+  choose_link(flags, profiles, notes);
+  ScenarioReport out = answer_report(read_question(flags, "report"), profiles, std::move(notes));
+  out.scenario_text = scenario_text_of(flags);
+  out.command = command_of(flags);
   return out;
 }
 

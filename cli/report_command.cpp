@@ -12,9 +12,9 @@
 #include "cli/report_answer.h"
 #include "cli/report_what_if.h"
 #include "cli/scenario_flags.h"
-#include "cli/scenario_text.h"
 #include "cli/wrap.h"
 #include "model/errors.h"
+#include "model/io/files_read.h"
 #include "model/io/model_error_file.h"
 #include "model/io/trace_file.h"
 #include "reports/compare_page.h"
@@ -102,20 +102,18 @@ void report_command(ReportFlags flags) {
   }
   const WebFiles web = format == "html" && !flags.plain ? read_web_files() : WebFiles{};
   Profiles profiles;
-  std::vector<std::string> notes;
-  choose_link(flags, profiles, notes);
   if (!flags.against.empty()) {
+    std::vector<std::string> notes;
+    choose_link(flags, profiles, notes);
     compare(flags, profiles, words, web);
     return;
   }
-  const ScenarioFile file = read_question(flags, "report");
-  ScenarioReport report = answer_report(file, profiles, notes);
-  report.scenario_text = scenario_text_of(flags);
-  report.command = command_of(flags);
+  const FilesRead files;
+  const ScenarioReport report = answer_report(flags, profiles);
   const StudyPoint& focus = report.answers.points[focus_of(report.answers)];
   const GpuProfile& gpu = profiles.get(focus.scenario.cluster.gpu);
   PageAssets assets{web.chart_library, {}};
-  if (web.can_compute()) assets.what_if = what_if_of(flags, report.scenario_text, focus, gpu, web, words);
+  if (web.can_compute()) assets.what_if = what_if_of(flags, focus.scenario, gpu, files, web, words);
   write_output(flags.output, write(scenario_page(report, gpu, words), format, assets, words));
 }
 

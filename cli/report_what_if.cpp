@@ -1,102 +1,151 @@
 #include "cli/report_what_if.h"
 
 #include <algorithm>
+#include <cstdlib>
+
+#include <fmt/format.h>
 
 #include "model/errors.h"
-#include "model/io/builtin.h"
 #include "simulate/link.h"
 
 namespace stepsight {
 
 namespace {
 
-// 1, 2, 4, ... up to `most`, with `own` among them.
-std::vector<std::int64_t> powers_with(std::int64_t own, std::int64_t most) {
-  std::vector<std::int64_t> out;
-  for (std::int64_t n = 1; n <= std::max(own, most); n *= 2) out.push_back(n);
-  if (std::ranges::find(out, own) == out.end()) out.push_back(own);
-  std::ranges::sort(out);
-  return out;
-}
+constexpr std::size_t most_bytes = 1'200'000;  // of files that a page carries: two cards' profiles
 
-WhatIfControl control(std::string key, std::string title, const std::vector<std::int64_t>& values,
-                      std::int64_t own) {
-  WhatIfControl out{std::move(key), std::move(title), {}, 0};
-  for (const std::int64_t v : values) {
-    if (v == own) out.at = out.values.size();
-    out.values.push_back(std::to_string(v));
+using Keys = std::vector<std::pair<std::string, std::string>>;
+
+class Controls {
+ public:
+  Controls(const ScenarioFlags& flags,
+           const Scenario& focus,
+           const GpuProfile& gpu,
+           const Words& words)
+      : flags_(flags), s_(focus), gpu_(gpu), words_(words) {}
+
+  std::vector<WhatIfControl> all() {
+    gpus();
+    batch();
+    link();
+    price("rent_per_gpu_hour", "page.rent", s_.cost.rent_per_gpu_hour);
+    price("gpu_price", "page.card_price", s_.cost.gpu_price);
+    return std::move(out_);
   }
-  return out;
-}
 
-// Links that can take the place of the scenario's, by what an all-reduce of 64 MB among its GPUs takes.
-WhatIfControl link_control(const Scenario& s, const GpuProfile& gpu, const Words& words) {
-  std::vector<std::string> names = known_names("links", ".toml");
-  for (std::string& own : link_names(gpu)) names.push_back(std::move(own));
-  names.push_back(s.cluster.link);
-  std::ranges::sort(names);
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  std::vector<std::pair<double, std::string>> by_time;
-  for (const std::string& name : names) {
+ private:
+  // Halves and doubles of `own`, and powers of two.
+  static std::vector<std::int64_t> counts_around(std::int64_t own, std::int64_t most) {
+    std::vector<std::int64_t> out;
+    for (std::int64_t n = 1; n <= most; n *= 2) out.push_back(n);
+    for (std::int64_t n = own; n <= most; n *= 2) out.push_back(n);
+    for (std::int64_t n = own; n % 2 == 0; n /= 2) out.push_back(n / 2);
+    std::ranges::sort(out);
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    return out;
+  }
+
+  // Can the question be asked with these keys in place of its own?
+  [[nodiscard]] bool can_ask(const Keys& keys) const {
+    ScenarioFlags flags = flags_;
+    for (const auto& [key, value] : keys) flags.give(key, value);
     try {
-      Cluster cluster = s.cluster;
-      cluster.link = name;
-      if (name != s.cluster.link) cluster.facts.reset();
-      const Link link = resolve_link(gpu, cluster);
-      by_time.emplace_back(message_time(link, gpu, Bytes{64e6}).time.value, name);
+      for (const Scenario& point : read_question(flags, "report").points)
+        resolve_link(gpu_, point.cluster);
+      return true;
     } catch (const UserError&) {
-      // It does not join so many GPUs or machines.
+      return false;
     }
   }
-  std::ranges::sort(by_time, std::ranges::greater());  // the fastest to the right
-  WhatIfControl out{"link", words("page.link"), {}, 0};
-  for (const auto& [time, name] : by_time) {
-    if (name == s.cluster.link) out.at = out.values.size();
-    out.values.push_back(name);
-  }
-  return out;
-}
 
-bool is_built_in(const std::optional<NamedFile>& file) {
-  return file && file->path.starts_with("built-in:");
-}
+  void add(const char* key,
+           const char* title,
+           const std::vector<WhatIfValue>& values,
+           const std::string& own) {
+    WhatIfControl control{key, words_(title), {}, 0};
+    for (const WhatIfValue& value : values) {
+      const bool is_own = value.text == own;
+      if (!is_own && !can_ask(value.keys)) continue;
+      if (is_own) control.at = control.values.size();
+      control.values.push_back(is_own ? WhatIfValue{own, {}} : value);
+    }
+    if (control.values.size() > 1) out_.push_back(std::move(control));
+  }
+
+  void gpus() {
+    const std::int64_t own = s_.cluster.gpus;
+    std::vector<WhatIfValue> values;
+    for (const std::int64_t n : counts_around(own, own * 16)) {
+      WhatIfValue value{std::to_string(n), {{"gpus", std::to_string(n)}}};
+      // More GPUs are more machines of the same kind.
+      if (s_.cluster.nodes > 1)
+        value.keys.emplace_back("gpus_per_node", std::to_string(own / s_.cluster.nodes));
+      values.push_back(std::move(value));
+    }
+    add("gpus", "page.gpus", values, std::to_string(own));
+  }
+
+  void batch() {
+    const bool global = s_.training.global_batch > 0;
+    const std::int64_t own = global ? s_.training.global_batch : s_.training.batch;
+    const char* key = global ? "global_batch" : "batch";
+    std::vector<WhatIfValue> values;
+    for (const std::int64_t n : counts_around(own, std::max<std::int64_t>(64, own * 8))) {
+      values.push_back({std::to_string(n), {{key, std::to_string(n)}}});
+    }
+    add(key, global ? "page.global_batch" : "page.batch", values, std::to_string(own));
+  }
+
+  void link() {
+    if (s_.cluster.gpus < 2 || s_.cluster.link.starts_with("loopback")) return;
+    const double own = s_.cluster.link_speed;
+    std::vector<WhatIfValue> values;
+    for (const double factor : {0.1, 0.2, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0}) {
+      values.push_back(
+          {fmt::format("{:g}x", own * factor), {{"link_speed", fmt::format("{}", own * factor)}}});
+    }
+    add("link_speed", "page.link_speed", values, fmt::format("{:g}x", own));
+  }
+
+  void price(const char* key, const char* title, const std::optional<double>& own) {
+    if (!own || !(*own > 0)) return;
+    const std::string currency = s_.cost.currency.empty() ? "USD" : s_.cost.currency;
+    const auto text = [&](double amount) { return fmt::format("{:.4g} {}", amount, currency); };
+    std::vector<WhatIfValue> values;
+    for (const double factor : {0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0}) {
+      values.push_back({text(*own * factor), {{key, fmt::format("{}", *own * factor)}}});
+    }
+    add(key, title, values, text(*own));
+  }
+
+  const ScenarioFlags& flags_;
+  const Scenario& s_;
+  const GpuProfile& gpu_;
+  const Words& words_;
+  std::vector<WhatIfControl> out_;
+};
 
 }  // namespace
 
 std::optional<WhatIf> what_if_of(const ScenarioFlags& flags,
-                                 const std::string& scenario_text,
-                                 const StudyPoint& focus,
+                                 const Scenario& focus,
                                  const GpuProfile& gpu,
+                                 const FilesRead& files,
                                  const WebFiles& web,
                                  const Words& words) {
-  const Scenario& s = focus.scenario;
-  if (!s.cluster.topo.empty() || flags.has("config") || scenario_text.find("config") != std::string::npos) {
-    return std::nullopt;
-  }
   WhatIf out;
-  out.scenario_name = flags.file.empty() ? "scenario.toml" : flags.file;
-  out.scenario_text = scenario_text;
+  out.controls = Controls(flags, focus, gpu, words).all();
+  out.scenario_file = flags.file;
+  for (const std::string& key : flags.given) out.keys.emplace_back(key, flags.keys.at(key));
+  if (const char* own = std::getenv("STEPSIGHT_DATA")) out.data_folder = own;
+  std::size_t bytes = 0;
+  for (const auto& [path, text] : files.by_path()) {
+    bytes += text.size();
+    out.files.emplace_back(path, text);
+  }
   out.program = web.program;
-  out.data = web.data;
-  for (const std::string& key : flags.given) out.flags.emplace_back(key, flags.keys.at(key));
-  // A card's own profile travels with the page; what is built in is there already.
-  for (const auto& [folder, name, ending] :
-       {std::tuple<std::string, std::string, std::string>{"profiles", s.cluster.gpu, ".toml"},
-        {"profiles", s.cluster.gpu, ".points.csv"},
-        {"gpus", s.cluster.gpu, ".toml"}}) {
-    const auto file = find_named_file_if_any(folder, name, ending);
-    if (!file || is_built_in(file)) continue;
-    out.files.emplace_back("scenarios/" + folder + "/" + name + ending, file->text);
-  }
-  const std::int64_t gpus = s.cluster.gpus;
-  out.controls.push_back(control("gpus", words("page.gpus"), powers_with(gpus, gpus * 16), gpus));
-  const bool global = s.training.global_batch > 0;
-  const std::int64_t batch = global ? s.training.global_batch : s.training.batch;
-  out.controls.push_back(control(global ? "global_batch" : "batch", words("page.batch"),
-                                 powers_with(batch, std::max<std::int64_t>(64, batch * 8)), batch));
-  if (!s.cluster.link.empty() && !s.cluster.link.starts_with("loopback")) {
-    out.controls.push_back(link_control(s, gpu, words));
-  }
+  out.code = web.code;
+  if (bytes > most_bytes || out.controls.empty()) return std::nullopt;
   return out;
 }
 

@@ -1,3 +1,4 @@
+// What of it knows the command line's library; the rest is in scenario_points.cpp.
 #include "cli/scenario_flags.h"
 
 #include <algorithm>
@@ -5,25 +6,9 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/wrap.h"
-#include "model/errors.h"
 #include "model/io/scenario_keys.h"
-#include "simulate/irregular_step.h"
-#include "simulate/link.h"
 
 namespace stepsight {
-
-bool ScenarioFlags::has(std::string_view key) const {
-  return std::ranges::find(given, key) != given.end();
-}
-
-std::string flag_of(std::string_view key) {
-  if (key == "name") return "--model";
-  std::string flag = "--" + std::string(key);
-  for (char& c : flag) {
-    if (c == '_') c = '-';
-  }
-  return flag;
-}
 
 void add_key_flags(CLI::App& command,
                    ScenarioFlags& flags,
@@ -52,53 +37,6 @@ void note_given(ScenarioFlags& flags, const CLI::App& command) {
       if (option->check_name(flag_of(key))) flags.given.push_back(key);
     }
   }
-}
-
-void choose_link(ScenarioFlags& flags, Profiles& profiles, std::vector<std::string>& notes) {
-  const std::string& gpu = flags.keys["gpu"];
-  const bool one_gpu = !flags.has("gpus") || flags.keys["gpus"] == "1";
-  const bool one_card = flags.has("gpu") && gpu.find(',') == std::string::npos;
-  if (!flags.file.empty() || one_gpu || !one_card || flags.has("link")) return;
-  const std::vector<std::string> links = link_names(profiles.get(gpu));
-  if (links.size() != 1) return;
-  flags.keys["link"] = links.front();
-  flags.given.emplace_back("link");
-  notes.push_back("No --link was given: took " + links.front() + ", the only one in the profile.");
-}
-
-namespace {
-
-// Another kind of card among the GPUs becomes how much longer it computes.
-void settle_cards(ScenarioFile& file) {
-  Profiles profiles;
-  for (Scenario& point : file.points) {
-    const std::string& other = point.irregular.slowest_gpu;
-    if (other.empty()) continue;
-    const GpuProfile& card = profiles.get(point.cluster.gpu);
-    point.irregular.slow_factor *= card_slowdown(point, card, profiles.get(other));
-  }
-}
-
-}  // namespace
-
-std::vector<KeyFlag> key_flags(const ScenarioFlags& flags) {
-  std::vector<KeyFlag> keys;
-  for (const std::string& key : flags.given) {
-    keys.push_back({flag_of(key), key, flags.keys.at(key)});
-  }
-  return keys;
-}
-
-ScenarioFile read_question(const ScenarioFlags& flags, std::string_view command) {
-  const std::vector<KeyFlag> keys = key_flags(flags);
-  if (flags.file.empty() && keys.empty()) {
-    throw UserError(std::string(command) +
-                    " needs a scenario file, or flags: --model, --gpu, --gpus, --batch, --seq");
-  }
-  ScenarioFile file =
-      flags.file.empty() ? scenario_from_flags(keys) : read_scenario(flags.file, keys);
-  settle_cards(file);
-  return file;
 }
 
 }  // namespace stepsight

@@ -22,6 +22,8 @@ struct ScenarioFlags {
   std::vector<std::string> given;           // the keys on the command line, in its order
 
   [[nodiscard]] bool has(std::string_view key) const;
+  // As if the key had been on the command line with this value.
+  void give(const std::string& key, const std::string& value);
 };
 
 // "--model" is the key `name`; the others are called as their keys, with a dash for an underscore.

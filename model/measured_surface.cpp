@@ -27,6 +27,15 @@ struct Neighbour {
   const Sample* sample = nullptr;
 };
 
+// Points equally far (designs are full of them) come in an order of their own: where they stand in the tree
+// depends on how the standard library partitions.
+bool is_nearer(const Neighbour& a, const Neighbour& b) {
+  if (a.squared != b.squared) return a.squared < b.squared;
+  if (b.sample == nullptr) return true;
+  if (a.sample->at != b.sample->at) return a.sample->at < b.sample->at;
+  return a.sample->log_residual < b.sample->log_residual;
+}
+
 // The `wanted` nearest points found so far, nearest first.
 struct Nearest {
   std::size_t wanted = most_neighbours;
@@ -34,9 +43,9 @@ struct Nearest {
 
   [[nodiscard]] float worst() const { return best[wanted - 1].squared; }
   void offer(Neighbour candidate) {
-    if (candidate.squared >= worst()) return;
+    if (candidate.squared > worst() || !is_nearer(candidate, best[wanted - 1])) return;
     std::size_t i = wanted - 1;
-    for (; i > 0 && best[i - 1].squared > candidate.squared; --i) best[i] = best[i - 1];
+    for (; i > 0 && is_nearer(candidate, best[i - 1]); --i) best[i] = best[i - 1];
     best[i] = candidate;
   }
 };
@@ -130,7 +139,7 @@ struct Search {
     const float before = outside[axis];
     const float farther = least - before * before + side * side;
     // A hair more than rounding, so that no point is missed.
-    if (farther * 0.999F >= nearest.worst()) return;
+    if (farther * 0.999F > nearest.worst()) return;
     outside[axis] = side;
     visit(!(side < 0), farther);
     outside[axis] = before;

@@ -145,6 +145,7 @@ struct Cluster {
   std::string gpu;  // profile name, e.g. "h200-sxm"
   std::int64_t gpus = 1;
   std::string link;  // link name, e.g. "nvlink4-nvswitch" or "loopback:2"; empty with one GPU
+  double link_speed = 1;  // bandwidth of every collective over what was measured or its class says
   std::int64_t nodes = 1;  // machines that the GPUs are spread over evenly
   std::int64_t gpus_per_node = 0;  // instead: nodes follow from it; 0 = nodes are said
   double host_memory_GBps = 0;  // that a machine's CPUs read and write together; 0 = a class value

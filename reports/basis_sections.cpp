@@ -98,7 +98,7 @@ Section assumptions_section(const StudyPoint& point,
       measured           ? words("origin.measured")
       : gpu.like.empty() ? words("origin.class")
                          : words("origin.like", fmt::arg("card", gpu.like)));
-  if (!s.cluster.link.empty()) add(words("input.link"), s.cluster.link, scenario);
+  if (!s.cluster.link.empty()) add(words("input.link"), link_words(s.cluster), scenario);
   if (s.cluster.nodes > 1) add(words("input.nodes"), number(s.cluster.nodes), scenario);
   add(words("input.split"), split_words(s.parallel), scenario);
   add(words("input.batch"), fmt::format("{} x {}", t.batch, t.accumulation), words("origin.batch"));

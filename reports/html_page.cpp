@@ -42,7 +42,7 @@ std::string controls(const WhatIf& what_if, const Words& words) {
         "<label for=\"control_{0}\">{1} <output id=\"output_{0}\">{2}</output>"
         "<input type=\"range\" id=\"control_{0}\" min=\"0\" max=\"{3}\" value=\"{4}\" "
         "aria-valuetext=\"{2}\"></label>\n",
-        html_text(c.key), html_text(c.title), html_text(c.values[c.at]), c.values.size() - 1, c.at);
+        html_text(c.key), html_text(c.title), html_text(c.values[c.at].text), c.values.size() - 1, c.at);
   }
   out += "</div><p><button type=\"button\" id=\"reset\">" + html_text(words("page.reset")) +
          "</button> <span id=\"message\" role=\"status\"></span></p></section>\n";
@@ -58,14 +58,17 @@ std::string pairs_json(const std::vector<std::pair<std::string, std::string>>& p
 }
 
 std::string what_if_json(const WhatIf& w, const std::string& language) {
-  std::string out = "{\"language\":" + json_string(language) + ",\"name\":" + json_string(w.scenario_name) +
-                    ",\"scenario\":" + json_string(w.scenario_text) + ",\"flags\":" + pairs_json(w.flags) +
-                    ",\"files\":" + pairs_json(w.files) + ",\"controls\":[";
+  std::string out = "{\"language\":" + json_string(language) + ",\"file\":" + json_string(w.scenario_file) +
+                    ",\"keys\":" + pairs_json(w.keys) + ",\"files\":" + pairs_json(w.files) +
+                    ",\"data_folder\":" + json_string(w.data_folder) + ",\"controls\":[";
   for (std::size_t i = 0; i < w.controls.size(); ++i) {
     const WhatIfControl& c = w.controls[i];
     out += (i == 0 ? "" : ",") + ("{\"key\":" + json_string(c.key)) + ",\"at\":" + std::to_string(c.at) +
            ",\"values\":[";
-    for (std::size_t v = 0; v < c.values.size(); ++v) out += (v == 0 ? "" : ",") + json_string(c.values[v]);
+    for (std::size_t v = 0; v < c.values.size(); ++v) {
+      out += (v == 0 ? "" : ",") + ("{\"text\":" + json_string(c.values[v].text)) +
+             ",\"keys\":" + pairs_json(c.values[v].keys) + "}";
+    }
     out += "]}";
   }
   return out + "]}";
@@ -99,7 +102,7 @@ std::string html_page(const Document& document, const PageAssets& assets, const 
   }
   if (assets.what_if) {
     out += script(what_if_json(*assets.what_if, document.language), " type=\"application/json\" id=\"asked\"");
-    out += script(assets.what_if->data, " type=\"text/plain\" id=\"data\"");
+    out += script(assets.what_if->code, " type=\"text/plain\" id=\"code\"");
     out += script(inline_script(assets.what_if->program), " type=\"text/plain\" id=\"program\"");
   }
   out += script(inline_script(std::string(page_script())));

@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "reports/document.h"
@@ -9,24 +10,28 @@
 
 namespace stepsight {
 
+struct WhatIfValue {
+  std::string text;
+  std::vector<std::pair<std::string, std::string>> keys;  // of the scenario, to be given in place of its own
+};
+
 // One control of the page's "what if": an input of the scenario and the values that it may take.
 struct WhatIfControl {
-  std::string key;  // of the scenario: "gpus"
+  std::string key;  // unique on the page: "gpus"
   std::string title;
-  std::vector<std::string> values;
-  std::size_t at = 0;  // the scenario's own
+  std::vector<WhatIfValue> values;
+  std::size_t at = 0;  // the scenario's own, which changes no key
 };
 
 // Everything that the page needs to compute anew what it shows.
 struct WhatIf {
   std::vector<WhatIfControl> controls;
-  std::string scenario_name;  // for messages
-  std::string scenario_text;  // TOML
-  std::vector<std::pair<std::string, std::string>> flags;  // keys given in place of the text's
-  std::string program;  // the simulator as JavaScript with its WebAssembly inside
-  std::string data;     // base64 of what it reads: built-in models, cards and links
-  // Files of the user's own that it reads, too: path and text.
-  std::vector<std::pair<std::string, std::string>> files;
+  std::string scenario_file;  // its path; empty: keys alone asked
+  std::vector<std::pair<std::string, std::string>> keys;   // given beside it
+  std::vector<std::pair<std::string, std::string>> files;  // path and text of all that is read for the answer
+  std::string data_folder;  // $STEPSIGHT_DATA
+  std::string program;      // JavaScript that starts the simulator
+  std::string code;         // the simulator: WebAssembly, packed with gzip, in base64
 };
 
 struct PageAssets {

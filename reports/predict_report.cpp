@@ -9,6 +9,7 @@
 #include "reports/levers_report.h"
 #include "reports/money_report.h"
 #include "reports/predict_sections.h"
+#include "reports/question.h"
 #include "reports/text_table.h"
 #include "simulate/quick_predict.h"
 
@@ -53,7 +54,10 @@ std::string cluster_of(const PredictReport& report, const GpuProfile& gpu) {
   const Scenario& s = report.points[focus_of(report)].scenario;
   std::string out = is_axis(report, "gpu") ? "" : gpu.title;
   if (s.cluster.link.empty()) return out;
-  if (!is_axis(report, "link")) out += (out.empty() ? "" : ", ") + s.cluster.link;
+  if (!is_axis(report, "link")) {
+    const bool varies = is_axis(report, "link_speed");
+    out += (out.empty() ? "" : ", ") + (varies ? s.cluster.link : link_words(s.cluster));
+  }
   if (s.parallel.strategy == Strategy::none) return out + ", no exchange";
   if (s.parallel.tensor > 1) out += fmt::format(", tensor {}", s.parallel.tensor);
   if (s.parallel.pipeline > 1) out += fmt::format(", pipeline {}", s.parallel.pipeline);

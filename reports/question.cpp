@@ -18,6 +18,11 @@ std::string split_words(const Parallel& p) {
   return out;
 }
 
+std::string link_words(const Cluster& cluster) {
+  if (cluster.link_speed == 1) return cluster.link;
+  return fmt::format("{} at {:g} times its bandwidth", cluster.link, cluster.link_speed);
+}
+
 std::string question_line(const Scenario& s, const GpuProfile& gpu) {
   const Training& t = s.training;
   std::string out = fmt::format("{}, {}, ", s.model.name, name_of(t.precision));
@@ -28,7 +33,7 @@ std::string question_line(const Scenario& s, const GpuProfile& gpu) {
   out += " on each GPU";
   if (t.accumulation > 1) out += fmt::format(", {} micro-steps a step", t.accumulation);
   out += fmt::format("; {} x {}", s.cluster.gpus, gpu.title);
-  if (!s.cluster.link.empty()) out += ", " + s.cluster.link;
+  if (!s.cluster.link.empty()) out += ", " + link_words(s.cluster);
   if (s.cluster.gpus > 1) out += ", " + split_words(s.parallel);
   return out;
 }

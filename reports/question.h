@@ -11,6 +11,9 @@ namespace stepsight {
 // ddp"
 std::string question_line(const Scenario& scenario, const GpuProfile& gpu);
 
+// "nvlink4-nvswitch", "nvlink4-nvswitch at 2 times its bandwidth".
+std::string link_words(const Cluster& cluster);
+
 // "ddp", "zero1, tensor 8, pipeline 4": how the work is split.
 std::string split_words(const Parallel& parallel);
 

@@ -235,12 +235,13 @@ constexpr Phrase phrases[] = {
     {"page.what_if_note",
      "Move a control: the page computes anew with the same program that wrote it, here in "
      "the browser."},
-    {"page.reset", "As it was asked"},
+    {"page.reset", "Back to the report"},
     {"page.gpus", "GPUs"},
     {"page.batch", "batch of each GPU"},
-    {"page.link", "link"},
-    {"page.price", "rent of a GPU-hour"},
-    {"page.print", "Printed reports show the figures as asked."},
+    {"page.global_batch", "batch over all GPUs"},
+    {"page.link_speed", "speed of the link"},
+    {"page.rent", "rent of a GPU-hour"},
+    {"page.card_price", "price of a card"},
     {"page.made_by",
      "Written by stepsight, from a simulation of the training step. Works offline; asks no"
      " server anything."},

@@ -55,9 +55,9 @@ std::vector<std::string> link_names(const GpuProfile& gpu) {
   return names;
 }
 
-Link resolve_collective(const GpuProfile& gpu,
-                        const Cluster& cluster,
-                        const CollectiveGroup& group) {
+namespace {
+
+Link as_it_is(const GpuProfile& gpu, const Cluster& cluster, const CollectiveGroup& group) {
   for (const CollectiveCurve& curve : gpu.collectives) {
     if (curve.link == cluster.link && curve.kind == group.kind && curve.ranks == group.ranks &&
         group.nodes == 1 && cluster.topo.empty()) {
@@ -79,6 +79,19 @@ Link resolve_collective(const GpuProfile& gpu,
           0,
           std::make_shared<CollectiveCurve>(std::move(found->curve)),
           found->origin};
+}
+
+}  // namespace
+
+Link resolve_collective(const GpuProfile& gpu,
+                        const Cluster& cluster,
+                        const CollectiveGroup& group) {
+  Link link = as_it_is(gpu, cluster, group);
+  if (cluster.link_speed == 1) return link;
+  auto faster = std::make_shared<CollectiveCurve>(*link.curve);
+  faster->parameters.busbw_GBps *= cluster.link_speed;
+  link.curve = std::move(faster);
+  return link;
 }
 
 Link loopback_link(const Cluster& cluster) {

@@ -48,7 +48,7 @@ std::size_t hash_of(const Key& key) {
 }
 
 bool same(const Cluster& a, const Cluster& b) {
-  return a.facts == b.facts && a.link == b.link && a.topo == b.topo;
+  return a.facts == b.facts && a.link == b.link && a.link_speed == b.link_speed && a.topo == b.topo;
 }
 bool same(const CollectiveGroup& a, const CollectiveGroup& b) {
   return a.kind == b.kind && a.ranks == b.ranks && a.nodes == b.nodes && a.sharing == b.sharing;

@@ -8,6 +8,7 @@
 
 #include "model/errors.h"
 #include "model/io/builtin_table.h"
+#include "model/io/files_read.h"
 #include "model/io/read_file.h"
 #include "model/nearest.h"
 
@@ -44,6 +45,16 @@ std::vector<fs::path> data_folders() {
   return folders;
 }
 
+std::optional<std::string_view> find_builtin(std::string_view path) {
+  const auto table = builtin_table();
+  const auto row = std::lower_bound(
+      table.begin(), table.end(), path, [](const BuiltinRow& r, std::string_view p) {
+        return r.path < p;
+      });
+  if (row == table.end() || row->path != path) return std::nullopt;
+  return std::string_view(row->begin, static_cast<std::size_t>(row->end - row->begin));
+}
+
 void add_names_on_disk(const fs::path& folder,
                        std::string_view extension,
                        std::vector<std::string>& names) {
@@ -73,13 +84,9 @@ void add_names_on_disk(const fs::path& folder,
 }  // namespace
 
 std::optional<std::string_view> builtin_file(std::string_view path) {
-  const auto table = builtin_table();
-  const auto row = std::lower_bound(
-      table.begin(), table.end(), path, [](const BuiltinRow& r, std::string_view p) {
-        return r.path < p;
-      });
-  if (row == table.end() || row->path != path) return std::nullopt;
-  return std::string_view(row->begin, static_cast<std::size_t>(row->end - row->begin));
+  const auto text = find_builtin(path);
+  if (text) FilesRead::note_builtin(path, *text);
+  return text;
 }
 
 std::vector<std::string_view> builtin_names(std::string_view folder) {
@@ -99,7 +106,7 @@ std::vector<std::string_view> builtin_names(std::string_view folder) {
 std::vector<std::string> known_names(std::string_view folder, std::string_view extension) {
   std::vector<std::string> names;
   for (const std::string_view name : builtin_names(folder)) {
-    if (builtin_file(file_path(folder, name, extension))) names.emplace_back(name);
+    if (find_builtin(file_path(folder, name, extension))) names.emplace_back(name);
   }
   for (const fs::path& data : data_folders()) add_names_on_disk(data / folder, extension, names);
   std::sort(names.begin(), names.end());

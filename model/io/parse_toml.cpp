@@ -4,11 +4,14 @@
 // of the time) and without its assertions: toml++ 3.3 asserts what it then reports as a proper
 // syntax error ("[[[" at the start of a line), and with NDEBUG turns the assertion into an
 // assumption where the compiler has one. Hostile files must reach the report in every build.
+#include <version>
 #undef TOML_HEADER_ONLY
 #undef TOML_SHARED_LIB
 #undef NDEBUG
 #define TOML_HEADER_ONLY 1
+#ifdef __cpp_lib_to_chars
 #define TOML_FLOAT_CHARCONV 1
+#endif
 #define TOML_ASSERT(condition) static_cast<void>(0)
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_ENABLE_WINDOWS_COMPAT 0

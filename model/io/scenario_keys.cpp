@@ -240,6 +240,9 @@ constexpr auto keys = std::to_array<ScenarioKey>({
     {"cluster", "gpus", integer, 1, 1e6, {}, cluster<&C::gpus>, "1", "number of GPUs"},
     {"cluster", "link", text, 0, 0, {}, cluster<&C::link>, "needed above one GPU",
      "what the GPUs talk over (`stepsight show links`); `loopback:K` for a partner on one GPU"},
+    {"cluster", "link_speed", number, 0.001, 1000, {}, cluster<&C::link_speed>, "1",
+     "what if: bandwidth of everything that goes over the link, over what was measured or its class says; "
+     "latencies stay"},
     {"cluster", "nodes", integer, 1, 1e6, {}, cluster<&C::nodes>, "1",
      "machines that the GPUs are spread over evenly; the link then names a network, too"},
     {"cluster", "gpus_per_node", integer, 1, 1e6, {}, cluster<&C::gpus_per_node>, "-",

@@ -180,39 +180,49 @@
 
   // --- what if -------------------------------------------------------------------------------------
   const asked = document.getElementById("asked");
-  if (!asked) return;
+  if (!asked || typeof DecompressionStream === "undefined" || typeof WebAssembly === "undefined") return;
   const question = JSON.parse(asked.textContent);
   const panel = document.getElementById("what_if");
   const message = document.getElementById("message");
-  let simulator = null;
 
-  const decode = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  const unpacked = async (data) => new Uint8Array(await new Response(
-    new Blob([data]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
+  const unpacked = async (base64) => new Uint8Array(await new Response(
+    new Blob([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))]).stream()
+      .pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
 
-  // The simulator looks for built-in files where the program looks for a user's: below ./scenarios.
-  const put = (module, path, text) => {
-    const folder = path.slice(0, path.lastIndexOf("/"));
-    if (folder) module.FS.mkdirTree(folder);
-    module.FS.writeFile(path, text);
-  };
-  const load = async () => {
-    if (simulator) return simulator;
-    run("program");
-    const module = await stepsightSimulator();
-    const data = await unpacked(decode(document.getElementById("data").textContent.trim()));
-    for (const [path, text] of Object.entries(JSON.parse(new TextDecoder().decode(data)))) {
-      put(module, "/scenarios/" + path, text);
+  // A file where the program looks for it: its folder is the root.
+  const put = (files, path, text) => {
+    const parts = [];
+    for (const part of path.split("/")) {
+      if (part === "..") parts.pop();
+      else if (part && part !== ".") parts.push(part);
     }
-    for (const [path, text] of question.files) put(module, path.startsWith("/") ? path : "/" + path, text);
-    simulator = (changed) => {
-      const flags = new Map([...question.flags, ...changed]);
-      const lines = [...flags].map(([key, value]) => key + "=" + value + "\n").join("");
-      return JSON.parse(module.ccall("stepsight_answer", "string", ["string", "string", "string", "string"],
-        [question.language, question.name, question.scenario, lines]));
-    };
-    return simulator;
+    files.mkdirTree("/" + parts.slice(0, -1).join("/"));
+    files.writeFile("/" + parts.join("/"), text);
   };
+  const start = async () => {
+    run("program");
+    const module = await stepsightSimulator({
+      wasmBinary: await unpacked(document.getElementById("code").textContent.trim()),
+      preRun: [(m) => { if (question.data_folder) m.ENV.STEPSIGHT_DATA = question.data_folder; }],
+    });
+    for (const [path, text] of question.files) put(module.FS, path, text);
+    return (changed, form) => {
+      const lines = [...new Map([...question.keys, ...changed])].map(([key, value]) => key + "=" + value + "\n");
+      return module.ccall("stepsight_answer", "string", ["string", "string", "string", "string"],
+        [question.language, question.file, lines.join(""), form]);
+    };
+  };
+  let started = null;
+  const simulator = () => started ||= start();
+
+  const controls = question.controls.map((c) => ({ ...c, input: document.getElementById("control_" + c.key),
+    output: document.getElementById("output_" + c.key) }));
+  const choice = (c) => c.values[Number(c.input.value)];
+  const changes = () => controls.flatMap((c) => choice(c).keys);
+  const label = () => controls.forEach((c) => {
+    c.output.textContent = choice(c).text;
+    c.input.setAttribute("aria-valuetext", choice(c).text);
+  });
 
   const show = (answer) => {
     const open = new Set([...document.querySelectorAll("main details[open] table")].map((t) => t.id));
@@ -222,39 +232,46 @@
     for (const id of open) document.getElementById(id)?.closest("details")?.setAttribute("open", "");
     draw();
   };
-
-  const controls = question.controls.map((c) => ({ ...c, input: document.getElementById("control_" + c.key),
-    output: document.getElementById("output_" + c.key) }));
-  const label = () => controls.forEach((c) => {
-    const value = c.values[Number(c.input.value)];
-    c.output.textContent = value;
-    c.input.setAttribute("aria-valuetext", value);
-  });
-  let waiting = false;
+  // What the last move asks is answered; what came between need not be.
+  let busy = false;
+  let again = false;
   const recompute = async () => {
     label();
-    if (waiting) return;
-    waiting = true;
-    await new Promise((done) => setTimeout(done, 60));
-    waiting = false;
-    try {
-      const simulate = await load();
-      const changed = controls.filter((c) => Number(c.input.value) !== c.at)
-        .map((c) => [c.key, c.values[Number(c.input.value)]]);
-      const answer = simulate(changed);
-      message.textContent = answer.error || "";
-      if (!answer.error) show(answer);
-    } catch (error) {
-      message.textContent = String(error);
+    if (busy) {
+      again = true;
+      return;
     }
+    busy = true;
+    do {
+      again = false;
+      await new Promise((done) => { setTimeout(done); });
+      try {
+        const simulate = await simulator();
+        const begin = performance.now();
+        const answer = JSON.parse(simulate(changes(), "page"));
+        message.textContent = answer.error || "";
+        if (!answer.error) show(answer);
+        document.documentElement.dataset.milliseconds = String(performance.now() - begin);
+      } catch (error) {
+        message.textContent = String(error);
+      }
+    } while (again);
+    busy = false;
     document.documentElement.dataset.computed = String(1 + Number(document.documentElement.dataset.computed || 0));
   };
-  controls.forEach((c) => c.input.addEventListener("input", recompute));
+  controls.forEach((c) => {
+    c.input.value = c.at;  // not where a reload left it
+    c.input.addEventListener("input", recompute);
+  });
   document.getElementById("reset").addEventListener("click", () => {
     controls.forEach((c) => { c.input.value = c.at; });
     recompute();
   });
-  // For whoever looks at the page with a program: the simulator's answer to changes of the question.
-  window.stepsightAnswer = async (changed) => (await load())(changed);
+  // Whoever comes near is about to ask.
+  for (const near of ["pointerenter", "focusin", "touchstart"]) {
+    panel.addEventListener(near, () => { simulator().catch(() => {}); }, { once: true, passive: true });
+  }
+  // For whoever looks at the page with a program: what `report --json` says with these keys changed.
+  window.stepsightAnswer = async (changed) => (await simulator())(changed, "json");
   panel.hidden = false;
 })();

@@ -4,7 +4,7 @@
 //                   with its table, first paint within a second, nothing wider than a phone, and, where the page
 //                   computes, controls that change the figures and bring them back. Prints what the simulator
 //                   answers to no change as JSON, for a comparison with the program's.
-//   picture PAGE OUT WIDTH light|dark   a screenshot of the whole page
+//   picture PAGE OUT WIDTH light|dark [CONTROL=STEPS]...   a screenshot of the whole page, after moving controls
 //
 // Talks to Chromium over its debugging pipe: nothing but node is needed.
 import { spawn } from "node:child_process";
@@ -132,7 +132,8 @@ const check = async () => {
     await tab.until(`Number(document.documentElement.dataset.computed) > ${computed}`, "reset");
     const after = await tab.evaluate("document.getElementById('report').innerText");
     require(charts === await tab.evaluate("document.querySelectorAll('figure.chart').length"), "a chart went");
-    answer = await tab.evaluate("window.stepsightAnswer([]).then((a) => a.json)");
+    answer = await tab.evaluate("window.stepsightAnswer([])");
+    require(!JSON.parse(answer).error, "the simulator: " + JSON.parse(answer).error);
     if (after !== before) {
       const a = before.split("\n"), b = after.split("\n");
       const at = a.findIndex((line, i) => line !== b[i]);
@@ -151,9 +152,16 @@ const check = async () => {
 };
 
 const picture = async () => {
-  const [out, width, scheme] = rest;
+  const [out, width, scheme, ...moves] = rest;
   const tab = await open(Number(width), scheme);
   await pause(400);
+  for (const move of moves) {
+    const [id, steps] = move.split("=");
+    const computed = await tab.evaluate("Number(document.documentElement.dataset.computed || 0)");
+    await tab.evaluate(`(() => { const i = document.getElementById('control_${id}');
+      i.value = Number(i.value) + ${Number(steps)}; i.dispatchEvent(new Event('input')); })()`);
+    await tab.until(`Number(document.documentElement.dataset.computed || 0) > ${computed}`, move + " computed");
+  }
   const height = await tab.evaluate("document.documentElement.scrollHeight");
   await tab.call("Emulation.setDeviceMetricsOverride",
     { width: Number(width), height, deviceScaleFactor: 1, mobile: Number(width) < 600 });

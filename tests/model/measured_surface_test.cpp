@@ -1,7 +1,9 @@
 #include "model/measured_surface.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 #include <vector>
 
 #include "tests/catch2.h"
@@ -91,3 +93,31 @@ TEST_CASE("an average fades along sizes in which its points do not differ, too")
   CHECK(std::abs(row.at({0.5F, 12}).log_residual) < 1e-4);
 }
 
+
+TEST_CASE("points that are equally far give the same answer, in whatever order they came") {
+  // A grid, as designs are: from its middle and its edges many corners are equally far, more than are looked at.
+  std::vector<Sample> samples;
+  for (int i = 0; i < 5; ++i) {
+    for (int j = 0; j < 5; ++j) {
+      for (int k = 0; k < 5; ++k) {
+        const int value = (i * 7 + j * 3 + k * 11) % 13;
+        samples.push_back({{static_cast<float>(i), static_cast<float>(j), static_cast<float>(k)},
+                           0.02F * static_cast<float>(value)});
+      }
+    }
+  }
+  for (const Interpolation how : {Interpolation::plane, Interpolation::average}) {
+    const MeasuredSurface first(samples, how);
+    std::vector<Sample> others = samples;
+    std::mt19937 random(7);
+    for (int round = 0; round < 5; ++round) {
+      std::shuffle(others.begin(), others.end(), random);
+      const MeasuredSurface second(others, how);
+      for (const float x : {0.5F, 1.0F, 1.5F, 2.25F}) {
+        for (const float y : {0.5F, 2.0F, 3.5F}) {
+          CHECK(second.at({x, y, 1.5F}).log_residual == first.at({x, y, 1.5F}).log_residual);
+        }
+      }
+    }
+  }
+}

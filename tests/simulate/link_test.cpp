@@ -1,5 +1,7 @@
 #include "simulate/link.h"
 
+#include "simulate/price_cache.h"
+
 #include "tests/catch2.h"
 #include "tests/model/message_of.h"
 #include "tests/model/toy_gpu.h"
@@ -48,4 +50,30 @@ TEST_CASE("an unknown link or group names what is known") {
   CHECK_THAT(message("loopback:2x", 2), match::ContainsSubstring("loopback:K"));
   CHECK_THAT(message("loopback:-1", 2), match::ContainsSubstring("loopback:K"));
   CHECK(link_names(gpu) == std::vector<std::string>{"wire"});
+}
+
+TEST_CASE("link_speed multiplies the bandwidth of everything on the link and leaves latencies") {
+  const GpuProfile gpu = toy_gpu();
+  Cluster cluster;
+  cluster.gpus = 4;
+  cluster.link = "wire";
+  for (const double speed : {0.5, 2.0, 10.0}) {
+    cluster.link_speed = speed;
+    // 20 us, and 1.5 bytes a byte at 100 GB/s, as above.
+    CHECK(message_time(resolve_link(gpu, cluster), gpu, Bytes{1e9}).time.value == Approx(20e-6 + 15e-3 / speed));
+    Cluster by_class = cluster;
+    by_class.link = "pcie4-x16-nop2p";
+    const double fast = resolve_link(gpu, by_class).curve->parameters.busbw_GBps;
+    by_class.link_speed = 1;
+    const CollectiveParameters<double> plain = resolve_link(gpu, by_class).curve->parameters;
+    CHECK(fast == Approx(speed * plain.busbw_GBps));
+    CHECK(resolve_link(gpu, by_class).curve->parameters.latency_us == plain.latency_us);
+  }
+  // What was resolved for one speed is not taken for another.
+  const CollectiveGroup all{CollectiveKind::all_reduce, 4, 1};
+  PriceCache cache(gpu);
+  cluster.link_speed = 1;
+  const double slow = cache.message(cache.collective(cluster, all), Bytes{1e9}).time.value;
+  cluster.link_speed = 2;
+  CHECK(cache.message(cache.collective(cluster, all), Bytes{1e9}).time.value < 0.6 * slow);
 }
