@@ -58,12 +58,12 @@ TEST_CASE("neither a scenario nor a library can end the script that a page puts 
   PageAssets assets;
   assets.chart_library = "/* </script><b>library</b> <!-- */";
   WhatIf w;
-  w.controls.push_back({"gpus", nasty, {nasty, "2"}, 0});
-  w.scenario_name = w.scenario_text = nasty;
-  w.flags = {{"name", nasty}};
+  w.controls.push_back({"gpus", nasty, {{nasty, {}}, {"2", {{nasty, nasty}}}}, 0});
+  w.scenario_file = w.data_folder = nasty;
+  w.keys = {{"name", nasty}};
   w.files = {{nasty, nasty}};
   w.program = "var x = '</script>';";
-  w.data = "H4sI";
+  w.code = "H4sI";
   assets.what_if = w;
   const std::string page = html_page(d, assets, Words("en"));
   CHECK(count(page, "<script>alert") == 0);
