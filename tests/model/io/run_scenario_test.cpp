@@ -62,9 +62,12 @@ TEST_CASE("a row's words tell the generation of its attention and the checkpoint
   CHECK(scenario(r).training.attention_kernel == AttentionKernel::usual);
   r.std_gpu = "a100-sxm-80";
   CHECK(scenario(r).training.attention_kernel == AttentionKernel::flash1);
-  CHECK_FALSE(scenario(r).training.recompute_early_stop);
   r.std_dp = "fsdp";
+  CHECK_FALSE(scenario(r).training.recompute_early_stop);
+  r.attention = "flash 2";
   CHECK(scenario(r).training.recompute_early_stop);
+  r.std_dp = "ddp";
+  CHECK_FALSE(scenario(r).training.recompute_early_stop);
   // torch's own, by the release that the row names.
   r.std_gpu = "h100-sxm";
   r.attention = "flash (SDPA)";
@@ -322,16 +325,6 @@ TEST_CASE("a trainer with fused kernels of its own pads its vocabulary to whole 
   r.compile = "no (fused kernels)";
   CHECK(scenario(r).model.vocab == 50264);
   CHECK(scenario(r).training.fused_kernels);
-}
-
-TEST_CASE("the first FlashAttention's stacks repeat whole blocks") {
-  MeasuredRun r = gpt_row();
-  r.std_gpu = "a100-sxm-80";
-  r.std_dp = "fsdp";
-  r.std_recompute = "full";
-  CHECK(scenario(r).training.recompute_early_stop);
-  r.attention = "flash";
-  CHECK_FALSE(scenario(r).training.recompute_early_stop);
 }
 
 TEST_CASE("Megatron-LM's decoders drop a tenth, and DeepSpeed's copy of it sums before it goes on") {
