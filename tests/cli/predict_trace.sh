@@ -70,7 +70,7 @@ good predict --model plain.json --gpu h200-sxm --params 25557032
 has '25557032 parameters as given'
 
 # How sure, among unequal ranks, what it costs: as of a model.
-good predict "${resnet[@]}" --gpus 1,8 --batch 64 --slow-factor 1.3 --rent-per-gpu-hour 3 --steps 10000
+good predict "${resnet[@]}" --gpus 1,8 --batch 64 --slow-factor 4 --rent-per-gpu-hour 3 --steps 10000
 has 'How sure: nine of ten such trainings lie between'
 has 'waiting for the slowest rank'
 has 'What makes it unsure'
