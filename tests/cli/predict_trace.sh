@@ -74,7 +74,7 @@ good predict "${resnet[@]}" --gpus 1,8 --batch 64 --slow-factor 4 --rent-per-gpu
 has 'How sure: nine of ten such trainings lie between'
 has 'waiting for the slowest rank'
 has 'What makes it unsure'
-has 'Rented: 24 USD an hour; a step [0-9.e-]* ([0-9.e-]* to [0-9.e-]*)'
+has 'Rented: 24.0 USD an hour; a step [0-9.e-]* ([0-9.e-]* to [0-9.e-]*)'
 has 'The run takes [0-9.]* hours ('
 good predict "${resnet[@]}" --gpus 8 --batch 64 --rent-per-gpu-hour 3 --json
 has '"intervals"'
