@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "reports/certainty.h"
 #include "reports/predict_report.h"
 #include "reports/text_table.h"
 
@@ -82,7 +83,8 @@ std::string strong_waterfall(const StudyPoint& p) {
 // The wait's interval, where one is known.
 std::string wait_range(const Quantiles& exposed) {
   if (exposed.p95 <= 0) return "";
-  return fmt::format(" ({} to {} in nine of ten)", format_seconds(exposed.p5), format_seconds(exposed.p95));
+  return fmt::format(" ({} in nine of ten)",
+                     format_range(format_seconds(exposed.p5), format_seconds(exposed.p95)));
 }
 
 std::string exchange(const StudyPoint& p) {

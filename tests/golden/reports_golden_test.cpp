@@ -103,6 +103,7 @@ StudyPoint some_sure_point(std::int64_t gpus) {
   };
   fill(p.weak);
   if (p.strong) fill(*p.strong);
+  p.exposed_s = around(p.prediction.exposed_s, 0.4, 2.5);
   return p;
 }
 
