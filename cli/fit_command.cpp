@@ -57,6 +57,7 @@ void fit_link_file(const FitFlags& flags, const Measurements& measurements) {
 
 void fit(const FitFlags& flags) {
   if (flags.model_error) return fit_model_error(flags.files, flags.output);
+  static_cast<void>(profile_stem(flags.output));  // a name that cannot be, before anything is read
   if (flags.runs) return fit_runs({flags.files, flags.gpu, flags.output, flags.json});
   if (flags.json) throw UserError("--json goes with --runs");
   Measurements measurements;

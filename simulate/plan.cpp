@@ -5,7 +5,6 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
-#include <tuple>
 
 #include "model/scenario_rules.h"
 #include "simulate/ordered_workers.h"
@@ -48,6 +47,22 @@ QuickPredictor& predictor_of(PredictorPool::Set& set, const GpuProfile& gpu) {
   std::unique_ptr<QuickPredictor>& known = set[&gpu];
   if (!known) known = std::make_unique<QuickPredictor>(gpu);
   return *known;
+}
+
+// The same cards, wired alike, with the same work: what plans are compared on.
+struct Machines {
+  std::string gpu, link, topo;
+  std::int64_t gpus = 0, nodes = 0, global_batch = 0, seq = 0;
+
+  friend bool operator==(const Machines&, const Machines&) = default;
+};
+
+Machines machines_of(const PlanSpace& space, const PlanCandidate& candidate) {
+  const Scenario s = scenario_of(space, candidate);
+  // One GPU has no link, whatever its base says.
+  return {s.cluster.gpu,   space.bases[candidate.base].cluster.link, s.cluster.topo,
+          s.cluster.gpus,  s.cluster.nodes,                          s.training.global_batch,
+          s.training.seq};
 }
 
 class Search {
@@ -149,24 +164,19 @@ class Search {
              spent->per_run->value > *l.budget);
   }
 
-  using Key = std::tuple<std::string, std::string, std::string, std::int64_t, std::int64_t,
-                         std::int64_t, std::int64_t>;
   // Candidates that fit, by their machines and work, in the order of the space.
-  std::vector<std::pair<Key, std::vector<std::size_t>>> groups() const {
-    std::vector<std::pair<Key, std::vector<std::size_t>>> out;
+  std::vector<std::pair<Machines, std::vector<std::size_t>>> groups() const {
+    std::vector<std::pair<Machines, std::vector<std::size_t>>> out;
     std::map<std::pair<std::uint32_t, std::int32_t>, std::size_t> known;  // base and GPUs -> group
     for (std::size_t i = 0; i < result_.candidates.size(); ++i) {
       if (result_.judged[i].fate != Fate::bound) continue;
       const PlanCandidate& c = result_.candidates[i];
       const auto [place, is_new] = known.try_emplace({c.base, c.gpus}, out.size());
       if (is_new) {
-        const Scenario s = scenario_of(space_, c);
-        const Key key{s.cluster.gpu,  space_.bases[c.base].cluster.link, s.cluster.topo,
-                      s.cluster.gpus, s.cluster.nodes,                   s.training.global_batch,
-                      s.training.seq};
-        const auto same = std::ranges::find(out, key, &std::pair<Key, std::vector<std::size_t>>::first);
+        const Machines machines = machines_of(space_, c);
+        const auto same = std::ranges::find_if(out, [&](const auto& g) { return g.first == machines; });
         place->second = static_cast<std::size_t>(same - out.begin());
-        if (same == out.end()) out.emplace_back(key, std::vector<std::size_t>());
+        if (same == out.end()) out.emplace_back(machines, std::vector<std::size_t>());
       }
       out[place->second].second.push_back(i);
     }
@@ -299,18 +309,21 @@ PlanResult plan(const PlanSpace& space, const ProfileOf& profile_of, const PlanO
 
 std::vector<Loser> losers_of(const PlanSpace& space, const PlanResult& result, const GroupBest& chosen) {
   const PlanCandidate& best = result.candidates[chosen.candidate];
-  const Scenario& base = space.bases[best.base];
+  // Whether a base's machines are the chosen ones'.
+  std::vector<char> is_same(space.bases.size());
+  const Machines machines = machines_of(space, best);
+  for (std::uint32_t b = 0; b < space.bases.size(); ++b) {
+    PlanCandidate on_base = best;
+    on_base.base = b;
+    is_same[b] = machines_of(space, on_base) == machines ? 1 : 0;
+  }
   std::vector<Loser> out;
   for (const SearchedKey& key : searched_keys) {
     const std::string own = key.value(best);
     const std::size_t first = out.size();
     for (std::size_t i = 0; i < result.candidates.size(); ++i) {
       const PlanCandidate& c = result.candidates[i];
-      const Scenario& other = space.bases[c.base];
-      const bool same_machines = c.gpus == best.gpus && other.cluster.gpu == base.cluster.gpu &&
-                                 other.cluster.link == base.cluster.link &&
-                                 other.training.global_batch == base.training.global_batch;
-      if (!same_machines) continue;
+      if (c.gpus != best.gpus || is_same[c.base] == 0) continue;
       std::string value = key.value(c);
       if (value == own) continue;
       const auto known = std::find_if(out.begin() + static_cast<std::ptrdiff_t>(first), out.end(),

@@ -19,7 +19,8 @@ namespace stepsight::bench {
 enum class Better { higher, lower };
 
 struct BenchContext {
-  std::string program;  // path of the stepsight executable, empty when it was not given
+  std::string program;     // path of the stepsight executable, empty when there is none
+  bool long_runs = false;  // those of minutes, too
 };
 
 struct Bench {

@@ -1,8 +1,10 @@
-// stepsight_bench [--check] [--filter TEXT] [PROGRAM]
+// stepsight_bench [--check] [--long] [--filter TEXT] [PROGRAM]
+// PROGRAM is the one beside it if none is given: the two alone, copied anywhere, are all it needs.
 // Prints what each bench measured beside its goal. With --check the exit status is 1 when a goal
 // is missed; without it the table is for reading, since a busy machine misses goals by itself.
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -29,11 +31,17 @@ Options parse(int argc, char** argv) {
     const std::string_view argument = argv[i];
     if (argument == "--check") {
       options.check = true;
+    } else if (argument == "--long") {
+      options.context.long_runs = true;
     } else if (argument == "--filter" && i + 1 < argc) {
       options.filter = argv[++i];
     } else {
       options.context.program = argument;
     }
+  }
+  const std::filesystem::path beside = std::filesystem::path(argv[0]).parent_path() / "stepsight";
+  if (options.context.program.empty() && std::filesystem::exists(beside)) {
+    options.context.program = std::filesystem::absolute(beside).string();
   }
   return options;
 }

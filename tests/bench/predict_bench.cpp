@@ -1,7 +1,4 @@
-// What a person waits for: one prediction in process, the profile read from its files, and the
-// whole program.
-#include <cstdlib>
-#include <limits>
+// What a person waits for: one prediction in process, and the profile read from its files.
 #include <string>
 
 #include "model/io/model_file.h"
@@ -58,16 +55,6 @@ double read_profile_ms(const BenchContext&) {
   return 1e3 * seconds_per_call([&] { keep(read_profile("h200-sxm")); });
 }
 
-// Median of whole processes, with their start and their output.
-double process_ms(const BenchContext& context) {
-  if (context.program.empty()) return std::numeric_limits<double>::quiet_NaN();
-  const std::string command =
-      "'" + context.program +
-      "' predict --model llama2-7b --gpu h200-sxm --gpus 8 --batch 4 --seq 2048 >/dev/null 2>&1";
-  if (std::system(command.c_str()) != 0) return std::numeric_limits<double>::quiet_NaN();
-  return 1e3 * seconds_per_call([&] { keep(std::system(command.c_str())); }, 0, 31);
-}
-
 const int registered[] = {
     add_bench(
         {"predict: step of Llama-2 7B, DDP on 8 GPUs", 1, "ms", Better::lower, predict_step_ms}),
@@ -79,7 +66,6 @@ const int registered[] = {
     add_bench(
         {"predict: the same with attribution and memory", 1, "ms", Better::lower, predict_ms}),
     add_bench({"profile: read parameters and points", 15, "ms", Better::lower, read_profile_ms}),
-    add_bench({"process: stepsight predict", 50, "ms", Better::lower, process_ms}),
 };
 
 }  // namespace

@@ -1,6 +1,4 @@
-// Sweeps and plans: predictions a second, on as many threads as the goals say.
-#include <cstdlib>
-#include <limits>
+// Sweeps in process: predictions a second, on as many threads as the goals say.
 #include <memory>
 #include <thread>
 #include <vector>
@@ -101,16 +99,6 @@ double thousand_gpus_ms(const BenchContext&) {
   return 1e3 * seconds_per_call([&] { keep(QuickPredictor(h200()).predict(s)); });
 }
 
-double plan_s(const BenchContext& context) {
-  if (context.program.empty()) return std::numeric_limits<double>::quiet_NaN();
-  const std::string command = "'" + context.program + "' plan '" STEPSIGHT_SOURCE_DIR
-                              "/scenarios/plans/gpt_22b.toml' --global-batch 512"
-                              " --fused-kernels true,false --flash-attention true,false"
-                              " --overlap true,false --overlap-tensor true,false"
-                              " --bucket-cap-MB 10,25,50,100,200 --threads 2 >/dev/null 2>&1";
-  return seconds_per_call([&] { keep(std::system(command.c_str())); }, 0, 1);
-}
-
 const int registered[] = {
     add_bench({"sweep: Llama-2 7B, DDP on 8 GPUs, over batches, two threads",
                20000,
@@ -124,7 +112,6 @@ const int registered[] = {
                gpt3_rate}),
     add_bench({"predict: GPT of 8 layers, TP 8 on 1,024 GPUs", 50, "ms", Better::lower,
                thousand_gpus_ms}),
-    add_bench({"plan: 22B on 8 GPUs, 291,000 candidates and more", 30, "s", Better::lower, plan_s}),
 };
 
 }  // namespace

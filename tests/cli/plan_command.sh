@@ -31,6 +31,19 @@ grep -q '"fastest": [01]' out || fail "JSON"
 good plan "${flags[@]}" --tensor 8 --pipeline 1 --strategy zero1
 has 'tp8'
 
+# A plan's interval is what predict says of the same step, with the error that runs taught.
+one=(--model llama2-7b --gpu h100-sxm --gpus 8 --gpus-per-node 8 --link nvlink4-nvswitch+8x400G-ib --seq 4096
+  --tensor 8 --strategy ddp --sequence true --recompute none)
+wide=1 good plan "${one[@]}" --pipeline 1 --global-batch 64 --micro-batch 1 --json
+cp out plan.json
+wide=1 good predict "${one[@]}" --batch 1 --accumulation 64 --json
+for end in p5 p95; do
+  value() { sed -n "/\"$1\": {/,/}/s/.*\"$end\": \([0-9.e-]*\).*/\1/p" "$2" | head -n 1; }
+  planned=$(value step_time_interval_s plan.json)
+  predicted=$(value step_time_s out)
+  [ -n "$planned" ] && [ "$planned" = "$predicted" ] || fail "$end: the plan says $planned, predict $predicted"
+done
+
 # A limit that nothing keeps is a check that failed.
 status=0
 "$program" plan "${flags[@]}" --tokens 1e15 --deadline-days 1 >out 2>err || status=$?

@@ -76,22 +76,76 @@ awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; width = NF; next }
 wide=yes good sweep --model gpt2-124m --gpu h200-sxm --batch 1,4 --intervals --json
 has '"intervals":{"step_time_s":{"p5":'
 
-# Killed at several moments, each time gone on with.
-for delay in 0.02 0.05 0.1 0.2; do
+# A kill leaves some bytes of the whole, whatever the moment: none, half of the header, half of a row, all.
+small=(sweep sweep.toml --gpu h200-sxm --seq 128)
+good "${small[@]}" -o small.csv
+size=$(stat -c %s small.csv)
+header=$(head -n 1 small.csv | wc -c)
+for cut in 0 7 "$((header - 1))" "$header" "$((header + 1))" "$((size - 1))" "$size" \
+  $((RANDOM * 32768 % size + RANDOM)) $((RANDOM * 32768 % size + RANDOM)) $((RANDOM * 32768 % size + RANDOM)); do
+  [ "$cut" -le "$size" ] || cut=$size
+  head -c "$cut" small.csv >cut.csv.part
+  good "${small[@]}" -o cut.csv --resume
+  cmp small.csv cut.csv || fail "gone on with after $cut of $size bytes, a sweep has other bytes"
+  rm cut.csv
+done
+
+# Killed at random moments, again and again, each time gone on with; at least once in the midst of it.
+began=$(date +%s%N)
+good sweep sweep.toml -o timed.csv --threads 2
+took_ms=$((($(date +%s%N) - began) / 1000000))
+part_way=0
+for _ in 1 2 3 4 5 6 7 8; do
   "$program" sweep sweep.toml -o killed.csv --resume --threads 2 >/dev/null 2>&1 &
   pid=$!
-  sleep $delay
+  sleep "$(awk -v ms="$took_ms" -v r=$RANDOM 'BEGIN { printf "%.3f", ms * r / 32768 / 3000 }')"
   kill -KILL $pid 2>/dev/null || true
   wait $pid 2>/dev/null || true
+  [ ! -e killed.csv ] || break
+  if [ -s killed.csv.part ]; then
+    part_way=$((part_way + 1))
+    cmp -n "$(stat -c %s killed.csv.part)" one.csv killed.csv.part || fail "a killed sweep has written other bytes"
+  fi
 done
-# The last row may be cut anywhere.
-if [ -e killed.csv.part ]; then
-  truncate -s -5 killed.csv.part
+if [ ! -e killed.csv ]; then
+  [ "$part_way" -gt 0 ] || fail "no kill hit a sweep of $took_ms ms in its midst"
   bad 'interrupted' sweep sweep.toml -o killed.csv
+  good sweep sweep.toml -o killed.csv --resume
 fi
-good sweep sweep.toml -o killed.csv --resume
 cmp one.csv killed.csv || fail "a killed sweep has other bytes"
 [ ! -e killed.csv.part ] || fail "the part file stays"
+
+# "-" is standard output, for every command that writes text.
+"$program" sweep sweep.toml --gpu h200-sxm --seq 128 -o - >dash.csv 2>err || fail "sweep -o -"
+cmp small.csv dash.csv || fail "-o - has other bytes"
+wide=1 good merge part-1.csv part-2.csv part-3.csv -o -
+cmp one.csv out || fail "merge -o - has other bytes"
+wide=1 good show gpus -o -
+wide=1 good predict --model gpt2-124m --gpu h200-sxm --csv -o -
+wide=1 good report --model gpt2-124m --gpu h200-sxm -o -
+wide=1 good trace --model gpt2-124m --gpu h200-sxm -o -
+has '^{'
+bad 'give it a name' fit "$source_dir/tests/model/io/missing.json" --gpu h200-sxm -o -
+bad 'needs -o' sweep sweep.toml --resume -o -
+[ ! -e - ] && [ ! -e ./-.part ] || fail "a file is called -"
+
+# Who sets the pace: the loader, where the GPUs wait for it.
+cat >loader.toml <<END
+[model]
+name = "resnet50"
+[training]
+batch = 64
+[cluster]
+gpu = "h200-sxm"
+[loader]
+loader_workers = [1, 64]
+worker_samples_per_s = 100
+END
+wide=1 good sweep loader.toml
+head -n 2 out | tail -n 1 | grep -q ',loader$' || fail "one worker of 100 images a second does not set the pace"
+tail -n 1 out | grep -q ',loader$' && fail "64 workers set the pace"
+wide=1 good predict loader.toml --csv
+[ "$(grep -c ',loader,' out)" -eq 1 ] || fail "predict and sweep differ in what sets the pace"
 
 # Rows of another sweep are not gone on with.
 head -c 5000 one.csv >other.csv.part

@@ -44,12 +44,27 @@ wide=1 good completion man
 cp out stepsight.1
 "$program" --help | sed -n '/^S[uU][bB]/,/^$/s/^  \([a-z]*\) .*/\1/p' >commands
 [ -s commands ] || fail "no commands in --help"
+"$program" completion zsh >completion.zsh
+# The command's own section of each: between its heading and the next one's.
+manual_of() { sed -n "/^\.SS stepsight $1\( \|\$\)/,/^\.S[SH] /{//!p}" stepsight.1 | sed 's/\\-/-/g'; }
+zsh_of() { sed -n "/^    $1)\$/,/;;\$/p" completion.zsh; }
 while read -r name; do
   grep -q "^\.SS stepsight $name" stepsight.1 || fail "the manual lacks $name"
-  "$program" "$name" --help | grep -oE -- '--[a-z][a-z-]+' | sort -u | while read -r flag; do
-    grep -q -- "${flag//-/\\\\-}" stepsight.1 || fail "the manual lacks $flag of $name"
-  done
+  manual_of "$name" | grep '^\.B ' >in_manual || true
+  zsh_of "$name" >in_zsh
+  complete_words stepsight "$name" -- >in_bash
+  # What --help lists in its first column: an option's names.
+  "$program" "$name" --help | sed -n 's/^  \(-[^ ].*\)/\1/p' | grep -oE -- '^(-[a-z],)?--[A-Za-z][A-Za-z0-9-]+' |
+    sed 's/^-[a-z],//' | sort -u >flags
+  [ -s flags ] || fail "no flags in --help of $name"
+  while read -r flag; do
+    grep -qE -- "$flag( |,|\$)" in_manual || fail "the manual lacks $flag of $name"
+    grep -qF -- "'$flag[" in_zsh || fail "zsh lacks $flag of $name"
+    grep -qxF -- "$flag" in_bash || fail "bash lacks $flag of $name"
+  done <flags
 done <commands
+grep -qx -e --global-batch in_bash || [ "$(complete_words stepsight plan --global)" = --global-batch ] ||
+  fail "plan --global<TAB>"
 if command -v groff >/dev/null; then
   groff -man -ww -z stepsight.1 2>warnings || fail "groff"
   [ ! -s warnings ] || fail "groff: $(head -n 3 warnings)"

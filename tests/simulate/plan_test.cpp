@@ -190,5 +190,38 @@ TEST_CASE("the losers are the best of every other value") {
   }
 }
 
+TEST_CASE("plans are compared on the same machines only: the losers of one length of sequence have it, too") {
+  PlanSpace space = small_space();
+  space.gpus = {4};
+  Scenario longer = space.bases[0];
+  longer.training.seq = 1024;
+  space.bases.push_back(longer);
+  Scenario slotted = space.bases[0];
+  slotted.cluster.topo = "elsewhere";
+  space.bases.push_back(slotted);
+  const PlanResult full = plan(space, card_of, {1, true, {}});
+  REQUIRE(full.groups.size() == 3);
+  for (const GroupBest& best : full.groups) {
+    const std::uint32_t base = full.candidates[best.candidate].base;
+    const std::vector<Loser> losers = losers_of(space, full, best);
+    CHECK(losers.size() > 5);
+    for (const Loser& l : losers) {
+      INFO(l.key << " = " << l.value);
+      CHECK(full.candidates[l.candidate].base == base);
+    }
+  }
+}
+
+TEST_CASE("every choice that divides: a reduced space has as many candidates as one counts by hand") {
+  PlanSpace space = small_space();
+  space.gpus = {2};
+  space.pipeline = {1};
+  space.strategies = {Strategy::ddp, Strategy::zero1};
+  space.sequence = {};
+  // tp1: 2 strategies x micro-batches 1, 2, 4, 8 of 8 sequences x 2 ways to recompute; tp2: one rank of data,
+  // but the strategies are given: 2 x micro-batches 1, 2, 4, 8, 16 x 2 x with and without sequence parallel.
+  CHECK(candidates_of(space).size() == 2 * 4 * 2 + 2 * 5 * 2 * 2);
+}
+
 }  // namespace
 }  // namespace stepsight
