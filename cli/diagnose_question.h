@@ -23,6 +23,7 @@ struct DiagnoseFlags {
   bool same_work = false;
   bool data_parallel = false;
   bool json = false;
+  std::string language = "en";
   bool check = false;
 };
 

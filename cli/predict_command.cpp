@@ -14,7 +14,6 @@
 #include "model/io/model_error_file.h"
 #include "model/io/trace_file.h"
 #include "reports/predict_report.h"
-#include "reports/verdict.h"
 
 namespace stepsight {
 
@@ -69,8 +68,7 @@ void predict_command(PredictFlags flags) {
   if (flags.json || flags.csv) {
     write_output(flags.output, flags.json ? predict_json(report) : predict_csv(report));
   } else {
-    if (flags.language != "en") report.verdicts = verdict_text(focus, gpu, Words(flags.language));
-    write_text(flags.output, predict_text(report, gpu));
+    write_text(flags.output, predict_text(report, gpu, Words(flags.language)));
   }
 }
 
@@ -89,7 +87,7 @@ void add_predict_command(CLI::App& app, int& /*exit_code*/) {
                       flags->parameters,
                       help_text("parameters of a traced step whose trace records no shapes"))
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  command->add_option("--lang", flags->language, "language of the verdicts: en or zh")
+  command->add_option("--lang", flags->language, "language of the text: en or zh")
       ->check(CLI::IsMember(language_names()));
   add_scenario_flags(*command, *flags);
   command->footer(

@@ -59,14 +59,11 @@ std::string write(const Document& document, const std::string& format, const Pag
 
 // The point of a scenario that its report explains.
 ComparedScenario explained(const ScenarioFile& file, const std::string& name, Profiles& profiles) {
-  PredictReport report;
-  report.points = study(
-      file.points,
-      [&](const std::string& gpu) -> const GpuProfile& { return profiles.get(gpu); },
-      read_model_error());
-  StudyPoint point = report.points[focus_of(report)];
-  const GpuProfile& gpu = profiles.get(point.scenario.cluster.gpu);
-  return {file.title.empty() ? name : file.title, std::move(point), &gpu};
+  const Scenario& focus = file.points[focus_of(file.points)];
+  const ProfileOf profile_of = [&](const std::string& gpu) -> const GpuProfile& { return profiles.get(gpu); };
+  std::vector<StudyPoint> points = study({&focus, 1}, profile_of, read_model_error());
+  return {file.title.empty() ? name : file.title, std::move(points.front()),
+          &profiles.get(focus.cluster.gpu)};
 }
 
 void compare(const ReportFlags& flags, Profiles& profiles, const Words& words, const WebFiles& web) {
@@ -112,7 +109,7 @@ void report_command(ReportFlags flags) {
   ScenarioReport report = answer_report(file, profiles, notes);
   report.scenario_text = scenario_text_of(flags);
   report.command = command_of(flags);
-  const StudyPoint& focus = report.answers.points[focus_of(report.answers)];
+  const StudyPoint& focus = report.focus;
   const GpuProfile& gpu = profiles.get(focus.scenario.cluster.gpu);
   PageAssets assets{web.chart_library, {}};
   if (web.can_compute()) assets.what_if = what_if_of(flags, report.scenario_text, focus, gpu, web, words);

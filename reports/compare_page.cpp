@@ -69,7 +69,8 @@ Document compare_page(const ComparedScenario& a, const ComparedScenario& b, cons
   out.language = words.language();
   out.table_words = words("page.table");
   out.title = a.name + " / " + b.name;
-  out.question = question_line(a.point.scenario, *a.gpu) + " / " + question_line(b.point.scenario, *b.gpu);
+  out.question = question_line(a.point.scenario, *a.gpu, words) + " / " +
+                 question_line(b.point.scenario, *b.gpu, words);
   const double times = a.point.prediction.samples_per_s > 0
                            ? b.point.prediction.samples_per_s / a.point.prediction.samples_per_s
                            : 0;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "reports/json_parts.h"
 #include "reports/money_report.h"
 #include "reports/predict_report.h"
 #include "reports/text_table.h"
@@ -29,7 +30,7 @@ std::string_view bound_by(const QuickPrediction& r) {
 }
 
 std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_text(text, -1);
 }
 
 // A number or a truth value as it is, else in quotes.
@@ -103,7 +104,7 @@ void SweepRows::append(std::string& out,
     fmt::format_to(to, ",\"{}\":{}", name, figure);
   });
   fmt::format_to(to, ",\"fits\":{},\"bound_by\":\"{}\"", r.fits, bound_by(r));
-  if (money_) out += ",\"money\":" + money_json(s, money).dump();
+  if (money_) out += ",\"money\":" + json_text(money_json(s, money), -1);
   out += "}\n";
 }
 

@@ -186,7 +186,7 @@ std::string traced_text(const TracedReport& report, const GpuProfile& gpu) {
   const TracedPoint& last = report.points.back();
   std::string out = report.title.empty() ? "" : wrap(report.title) + "\n\n";
   out += what_was_traced(report.step) + cluster_of(report, gpu) + "\n" + table_of(report);
-  out += why_not_linear(last.point) + where_time_goes(last.point) + host(last) + carried(last);
+  out += why_not_linear(last.point, Words()) + where_time_goes(last.point, Words()) + host(last) + carried(last);
   for (const std::string& note : report.notes) out += "\n" + wrap(note) + "\n";
   TextTable legend;
   legend.columns = {{"", Align::left}, {"", Align::left}};
@@ -211,7 +211,7 @@ std::string traced_json(const TracedReport& report) {
     out["points"].push_back(std::move(point));
   }
   out["notes"] = report.notes;
-  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(out) + "\n";
 }
 
 std::string traced_csv(const TracedReport& report) {
