@@ -57,12 +57,17 @@ std::string write(const Document& document, const std::string& format, const Pag
   return html_page(document, assets, words);
 }
 
+// A page that is forwarded does not tell where on this machine a file lies.
+std::string name_of_file(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
 // The point of a scenario that its report explains.
 ComparedScenario explained(const ScenarioFile& file, const std::string& name, Profiles& profiles) {
   const Scenario& focus = file.points[focus_of(file.points)];
   const ProfileOf profile_of = [&](const std::string& gpu) -> const GpuProfile& { return profiles.get(gpu); };
   std::vector<StudyPoint> points = study({&focus, 1}, profile_of, read_model_error());
-  return {file.title.empty() ? name : file.title, std::move(points.front()),
+  return {file.title.empty() ? name_of_file(name) : file.title, std::move(points.front()),
           &profiles.get(focus.cluster.gpu)};
 }
 
@@ -82,7 +87,7 @@ void validation(const ReportFlags& flags, const Words& words) {
   const PredictedRuns runs = predict_runs(read_runs(flags.runs), "", read_model_error());
   const std::string format = format_of(flags);
   const WebFiles web = format == "html" && !flags.plain ? read_web_files() : WebFiles{};
-  write_output(flags.output, write(validation_page(runs.validation, flags.runs, words), format,
+  write_output(flags.output, write(validation_page(runs.validation, name_of_file(flags.runs), words), format,
                                    {web.chart_library, {}}, words));
 }
 

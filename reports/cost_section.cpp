@@ -236,28 +236,33 @@ Section cost_section(const StudyPoint& point,
                      const std::vector<StudyPoint>& counts,
                      const Words& words) {
   Section out{"cost", words("section.cost"), {}};
-  const auto say = [&](const std::string& sentence) {
-    if (!sentence.empty()) out.blocks.emplace_back(Paragraph{sentence});
+  const auto say = [&](std::initializer_list<std::string> sentences) {
+    std::string text;
+    for (const std::string& sentence : sentences) {
+      if (!text.empty() && !sentence.empty()) text += words.text("sentence.gap");
+      text += sentence;
+    }
+    if (!text.empty()) out.blocks.emplace_back(Paragraph{text});
   };
   if (!point.money || point.money->cheaper() == nullptr) {
     if (point.money) out.blocks.emplace_back(figures_table(point, words));
-    say(words("cost.none"));
+    say({words("cost.none")});
     return out;
   }
   const Money& m = *point.money;
+  const Prices& prices = point.scenario.cost;
   out.blocks.emplace_back(Paragraph{summary(point, words), true});
-  say(words("cost.amounts", fmt::arg("currency", currency_of(point.scenario))));
+  say({words("cost.amounts", fmt::arg("currency", currency_of(point.scenario))),
+       list_sentence(point.scenario, words)});
   out.blocks.emplace_back(figures_table(point, words));
-  say(failures_sentence(m, words));
-  if (point.scenario.cost.gpu_price) {
+  const bool metered = m.power_kW && prices.power_price_per_kWh;
+  say({failures_sentence(m, words),
+       metered ? words("money.meter", fmt::arg("power", fmt::format("{:.3g}", *m.power_kW))) : ""});
+  if (prices.gpu_price) {
     out.blocks.emplace_back(purchase_table(m.purchase, words));
-    say(words("cost.written_off", fmt::arg("hours", format_amount(m.life_hours))));
-    say(break_even_sentence(m, words));
+    say({words("cost.written_off", fmt::arg("hours", format_amount(m.life_hours))),
+         break_even_sentence(m, words)});
   }
-  if (m.power_kW && point.scenario.cost.power_price_per_kWh) {
-    say(words("money.meter", fmt::arg("power", fmt::format("{:.3g}", *m.power_kW))));
-  }
-  say(list_sentence(point.scenario, words));
   std::vector<StudyPoint> possible;
   for (const StudyPoint& p : counts) {
     if (p.money && p.prediction.memory.fits) possible.push_back(p);

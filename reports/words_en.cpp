@@ -399,11 +399,13 @@ constexpr Phrase phrases[] = {
     {"profile.fit", "Error of the cost model on operators it was fitted to, and on those it was not"},
     {"profile.sources", "Measurements: {list}."},
     {"copy.note", "The scenario as it was asked; save it, change a line, and run it again."},
-    {"compare.note", "Each figure of the first scenario, of the second, and what changes."},
-    {"compare.chart", "A step of each, cause by cause"},
+    {"compare.note",
+     "Each figure of the first scenario ({first}), of the second ({second}), and what "
+     "changes."},
+    {"compare.which", " ({which})"},
     {"compare.verdict",
-     "{second} does {times} times the work of {first} in the same time; a step takes "
-     "{second_step} and not {first_step}."},
+     "The second does {times} times the work of the first in the same time; a step "
+     "takes {second_step} and not {first_step}."},
     {"validation.title", "Predicted against measured: {file}"},
     {"validation.verdict",
      "Of {rows} rows {predicted} were predicted, with a mean error of {mape} and a median "

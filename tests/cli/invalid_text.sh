@@ -47,7 +47,7 @@ flags=(--gpu h200-sxm --batch 2 --seq 512)
 answers predict --model "$nasty/config.json" "${flags[@]}" --json
 answers report --model "$nasty/config.json" "${flags[@]}" --json
 answers report --model "$nasty/config.json" "${flags[@]}" --format html
-answers sweep --model "$nasty/config.json" "${flags[@]}" --batch 1,2 --json
+answers sweep --model "$nasty/config.json" "${flags[@]}" --optimizer sgd,adamw --json
 answers trace --model "$nasty/config.json" "${flags[@]}" --json
 for lang in en zh; do
   "$program" predict --model "$nasty/config.json" "${flags[@]}" --lang "$lang" >out || fail "predict in $lang"
@@ -55,7 +55,7 @@ done
 trace=$(ls "$source_dir"/tests/validation/traces/*.json.gz | head -n 1)
 cp "$trace" "$nasty.json.gz"
 answers predict --model "$nasty.json.gz" --gpu h200-sxm --gpus 1,2 --link nvlink4-nvswitch --json
-cp "$source_dir/scenarios/second_card.toml" "$nasty.toml"
+grep -v '^title' "$source_dir/scenarios/second_card.toml" >"$nasty.toml"
 answers report "$nasty.toml" --against "$source_dir/scenarios/second_card.toml" --json
 
 # A log.
