@@ -9,6 +9,7 @@
 #include "cli/wrap.h"
 #include "model/errors.h"
 #include "model/io/shape_csv.h"
+#include "reports/escape.h"
 #include "reports/text_table.h"
 #include "simulate/shape_cost.h"
 
@@ -127,9 +128,9 @@ ShapeTable single_shape(const CostFlags& flags) {
 std::string single_text(const ShapeTable& table, const CostFlags& flags, const GpuProfile& gpu) {
   const Cost c = cost_of(table.shapes.front(), flags, gpu);
   if (flags.json) {
-    return fmt::format("{{\"op\": \"{}\", \"gpu\": \"{}\", \"time_us\": {}, \"measured\": {}}}\n",
-                       flags.op,
-                       gpu.name,
+    return fmt::format("{{\"op\": {}, \"gpu\": {}, \"time_us\": {}, \"measured\": {}}}\n",
+                       json_string(flags.op),
+                       json_string(gpu.name),
                        c.time.value * 1e6,
                        c.measured);
   }

@@ -23,6 +23,7 @@ bool is_well(const DiagnosedRun& run) {
 }
 
 void diagnose_command(const DiagnoseFlags& flags, int& exit_code) {
+  const Words words(flags.language);
   bool well = false;
   if (!flags.runs.empty() || !flags.table.empty()) {
     if (!flags.given.empty() || flags.tn || !flags.logn.empty()) {
@@ -32,7 +33,7 @@ void diagnose_command(const DiagnoseFlags& flags, int& exit_code) {
                                      ? diagnose_runs(flags.runs, flags.only, read_model_error())
                                      : diagnose_table(flags.table, flags.same_work);
     well = !table.runs.empty() && std::ranges::all_of(table.runs, is_well);
-    write_output(flags.output, flags.json ? diagnoses_json(table) : diagnoses_text(table));
+    write_output(flags.output, flags.json ? diagnoses_json(table) : diagnoses_text(table, words));
   } else {
     Profiles profiles;
     DiagnosedRun run = diagnose_question(flags, profiles);
@@ -40,7 +41,7 @@ void diagnose_command(const DiagnoseFlags& flags, int& exit_code) {
     const GpuProfile* gpu = q.scenario ? &profiles.get(q.scenario->cluster.gpu) : nullptr;
     run.diagnosis = diagnose(q, gpu, read_model_error());
     well = is_well(run);
-    write_output(flags.output, flags.json ? diagnosis_json(run) : diagnosis_text(run));
+    write_output(flags.output, flags.json ? diagnosis_json(run) : diagnosis_text(run, words));
   }
   if (flags.check && !well) exit_code = exit_check_failed;
 }
@@ -84,6 +85,8 @@ void add_diagnose_command(CLI::App& app, int& exit_code) {
   command->add_option("--table", flags->table,
                       help_text("instead: table (CSV, Markdown) of one job on several numbers of GPUs"));
   command->add_flag("--json", flags->json, "for machines");
+  command->add_option("--lang", flags->language, help_text("language of headings and verdicts: en or zh"))
+      ->check(CLI::IsMember(language_names()));
   command->add_flag("--check", flags->check, "exit 1 unless healthy");
   command->add_option("-o,--output", flags->output, "write to this file instead");
   add_times(*command, *flags);

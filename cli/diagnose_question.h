@@ -21,6 +21,7 @@ struct DiagnoseFlags : ScenarioFlags {
   bool same_work = false;
   bool data_parallel = false;
   bool json = false;
+  std::string language = "en";
   bool check = false;
 };
 

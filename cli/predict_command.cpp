@@ -14,7 +14,6 @@
 #include "model/io/model_error_file.h"
 #include "model/io/trace_file.h"
 #include "reports/predict_report.h"
-#include "reports/verdict.h"
 
 namespace stepsight {
 
@@ -37,8 +36,8 @@ std::optional<TraceQuestion> trace_question(const PredictFlags& flags) {
     if (!flags.parameters) return std::nullopt;
     throw UserError("--params is for a --model that is a trace (.json or .json.gz)");
   }
-  TraceQuestion out{
-      model->second, flags.file, {}, flags.parameters, flags.output, flags.json, flags.csv, {}};
+  TraceQuestion out{model->second, flags.file, {},        flags.parameters, flags.output,
+                    flags.json,    flags.csv,  flags.language, {}};
   for (const std::string& key : flags.given) {
     if (key != "name") out.keys.push_back({flag_of(key), key, flags.keys.at(key)});
   }
@@ -101,8 +100,7 @@ void predict_command(PredictFlags flags) {
   } else if (flags.csv) {
     write_output(flags.output, report.between ? between_csv(*report.between) : predict_csv(report));
   } else {
-    if (flags.language != "en") report.verdicts = verdict_text(focus, gpu, Words(flags.language));
-    write_text(flags.output, predict_text(report, gpu));
+    write_text(flags.output, predict_text(report, gpu, Words(flags.language)));
   }
 }
 
@@ -125,7 +123,7 @@ void add_predict_command(CLI::App& app, int& /*exit_code*/) {
                       flags->parameters,
                       help_text("parameters of a traced step whose trace records no shapes"))
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  command->add_option("--lang", flags->language, "language of the verdicts: en or zh")
+  command->add_option("--lang", flags->language, "language of the text: en or zh")
       ->check(CLI::IsMember(language_names()));
   add_scenario_flags(*command, *flags);
   command->footer(

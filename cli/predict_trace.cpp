@@ -261,7 +261,7 @@ void predict_trace(const TraceQuestion& question) {
   write_output(question.output,
                question.json  ? traced_json(report)
                : question.csv ? traced_csv(report)
-                              : traced_text(report, profiles.get(last_gpu)));
+                              : traced_text(report, profiles.get(last_gpu), Words(question.language)));
 }
 
 }  // namespace stepsight

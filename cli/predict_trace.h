@@ -18,6 +18,7 @@ struct TraceQuestion {
   std::string output;
   bool json = false;
   bool csv = false;
+  std::string language = "en";
   std::vector<std::string> notes;  // on what was chosen for the user
 };
 

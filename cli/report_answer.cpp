@@ -1,5 +1,8 @@
 #include "cli/report_answer.h"
 
+#include <algorithm>
+#include <thread>
+
 #include "cli/scenario_text.h"
 #include "model/io/model_error_file.h"
 #include "simulate/scaling_curve.h"
@@ -14,19 +17,19 @@ constexpr std::size_t timeline_slices = 20'000;  // a page draws fewer
 
 ScenarioReport answer_report(const ScenarioFile& file, Profiles& profiles, std::vector<std::string> notes) {
   ScenarioReport out;
-  out.answers.title = file.title;
-  out.answers.axes = file.axes;
-  out.answers.coordinates = coordinates_of(file);
-  out.answers.notes = std::move(notes);
-  const ModelError error = read_model_error();
-  out.answers.points = study(
-      file.points,
-      [&](const std::string& name) -> const GpuProfile& { return profiles.get(name); },
-      error);
-  const Scenario& focus = out.answers.points[focus_of(out.answers)].scenario;
+  out.title = file.title;
+  out.axes = file.axes;
+  out.coordinates = coordinates_of(file);
+  out.notes = std::move(notes);
+  const ProfileOf profile_of = [&](const std::string& name) -> const GpuProfile& { return profiles.get(name); };
+  out.sweep = quick_study(file.points, profile_of, std::max(1U, std::thread::hardware_concurrency()));
+  const Scenario& focus = file.points[focus_of(file.points)];
   const GpuProfile& gpu = profiles.get(focus.cluster.gpu);
-  note_link(focus, gpu, out.answers.notes);
+  note_link(focus, gpu, out.notes);
+  const ModelError error = read_model_error();
   out.curve = scaling_curve(focus, gpu, error);
+  out.focus = out.curve.back();
+  if (out.focus.money) out.larger = larger_counts(focus, gpu, error);
   out.trace = trace_step(focus, gpu, timeline_slices);
   return out;
 }

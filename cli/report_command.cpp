@@ -57,16 +57,18 @@ std::string write(const Document& document, const std::string& format, const Pag
   return html_page(document, assets, words);
 }
 
+// A page that is forwarded does not tell where on this machine a file lies.
+std::string name_of_file(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
 // The point of a scenario that its report explains.
 ComparedScenario explained(const ScenarioFile& file, const std::string& name, Profiles& profiles) {
-  PredictReport report;
-  report.points = study(
-      file.points,
-      [&](const std::string& gpu) -> const GpuProfile& { return profiles.get(gpu); },
-      read_model_error());
-  StudyPoint point = report.points[focus_of(report)];
-  const GpuProfile& gpu = profiles.get(point.scenario.cluster.gpu);
-  return {file.title.empty() ? name : file.title, std::move(point), &gpu};
+  const Scenario& focus = file.points[focus_of(file.points)];
+  const ProfileOf profile_of = [&](const std::string& gpu) -> const GpuProfile& { return profiles.get(gpu); };
+  std::vector<StudyPoint> points = study({&focus, 1}, profile_of, read_model_error());
+  return {file.title.empty() ? name_of_file(name) : file.title, std::move(points.front()),
+          &profiles.get(focus.cluster.gpu)};
 }
 
 void compare(const ReportFlags& flags, Profiles& profiles, const Words& words, const WebFiles& web) {
@@ -85,7 +87,7 @@ void validation(const ReportFlags& flags, const Words& words) {
   const PredictedRuns runs = predict_runs(read_runs(flags.runs), "", read_model_error());
   const std::string format = format_of(flags);
   const WebFiles web = format == "html" && !flags.plain ? read_web_files() : WebFiles{};
-  write_output(flags.output, write(validation_page(runs.validation, flags.runs, words), format,
+  write_output(flags.output, write(validation_page(runs.validation, name_of_file(flags.runs), words), format,
                                    {web.chart_library, {}}, words));
 }
 
@@ -110,7 +112,7 @@ void report_command(ReportFlags flags) {
   }
   const FilesRead files;
   const ScenarioReport report = answer_report(flags, profiles);
-  const StudyPoint& focus = report.answers.points[focus_of(report.answers)];
+  const StudyPoint& focus = report.focus;
   const GpuProfile& gpu = profiles.get(focus.scenario.cluster.gpu);
   PageAssets assets{web.chart_library, {}};
   if (web.can_compute()) assets.what_if = what_if_of(flags, focus.scenario, gpu, files, web, words);

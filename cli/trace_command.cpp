@@ -43,7 +43,7 @@ void trace_command(TraceFlags flags) {
   const ScenarioFile file = read_question(flags, "trace");
   const Scenario& scenario = point_of(file);
   const GpuProfile& gpu = profiles.get(scenario.cluster.gpu);
-  TraceReport report{file.title, question_line(scenario, gpu),
+  TraceReport report{file.title, question_line(scenario, gpu, Words()),
                      trace_step(scenario, gpu, flags.most_slices)};
   if (flags.json || flags.output == "-") {
     write_output(flags.output, perfetto_json(report));

@@ -24,6 +24,7 @@ struct ValidateFlags {
   bool json = false;
   bool rows = false;
   bool held_out = false;
+  std::string language = "en";
 };
 
 void validate(const ValidateFlags& flags, int& exit_code) {
@@ -38,7 +39,7 @@ void validate(const ValidateFlags& flags, int& exit_code) {
   if (flags.held_out) hold_out_groups(predicted);
   const Validation& validation = predicted.validation;
   write_output(flags.output, flags.json ? validation_json(validation)
-                                        : validation_text(validation, flags.rows));
+                                        : validation_text(validation, flags.rows, Words(flags.language)));
   if (flags.max_mape > 0 &&
       (validation.points.empty() || validation.all().mape > flags.max_mape / 100)) {
     exit_code = exit_check_failed;
@@ -67,6 +68,8 @@ void add_validate_command(CLI::App& app, int& exit_code) {
                     help_text("intervals with the model's error learnt anew for each source and card, "
                               "from the others of the file"));
   command->add_flag("--json", flags->json, "for machines");
+  command->add_option("--lang", flags->language, "language of the text: en or zh")
+      ->check(CLI::IsMember(language_names()));
   command->add_option("-o,--output", flags->output, "write to this file instead");
   command->footer(
       "Example:\n  stepsight validate runs.csv --only H2 --rows\n"

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "reports/certainty.h"
 #include "reports/question.h"
 #include "reports/scenario_page.h"
 #include "reports/svg_chart.h"
@@ -41,7 +42,7 @@ Section sensitivity_section(const Uncertainty& u, const Words& words) {
   constexpr std::array<const char*, 3> origins{"origin.measured", "origin.between", "origin.class"};
   Section out{"sensitivity", words("section.sensitivity"), {}};
   if (const Contribution* weakest = weakest_input(u)) {
-    out.blocks.emplace_back(Paragraph{words("sensitivity.weakest", fmt::arg("input", weakest->input),
+    out.blocks.emplace_back(Paragraph{words("sensitivity.weakest", fmt::arg("input", input_words(weakest->input, words)),
                                             fmt::arg("share", format_percent(weakest->share, 0)))});
     if (!weakest->command.empty()) {
       out.blocks.emplace_back(Paragraph{words("sensitivity.measure")});
@@ -49,7 +50,7 @@ Section sensitivity_section(const Uncertainty& u, const Words& words) {
     }
   }
   if (!u.inside_calibration) {
-    out.blocks.emplace_back(Paragraph{words("sensitivity.outside", fmt::arg("what", u.outside))});
+    out.blocks.emplace_back(Paragraph{words("sensitivity.outside", fmt::arg("what", outside_words(u.outside, words)))});
   }
   Chart chart{.id = "sensitivity_chart", .title = words("sensitivity.chart"), .kind = ChartKind::bars,
               .x_title = {}, .y_title = {}, .unit = "share", .categories = {}, .x = {}, .series = {}, .labels = {}};
@@ -62,10 +63,10 @@ Section sensitivity_section(const Uncertainty& u, const Words& words) {
                   {"command", words("column.command"), false}},
                  {}};
   for (const Contribution& c : u.contributions) {
-    table.rows.push_back({c.input, Cell{format_percent(c.log_sd), c.log_sd}, Cell{format_percent(c.share), c.share},
+    table.rows.push_back({input_words(c.input, words), Cell{format_percent(c.log_sd), c.log_sd}, Cell{format_percent(c.share), c.share},
                           words(origins[static_cast<std::size_t>(c.origin)]), c.command});
     if (c.share < 0.001) continue;
-    chart.categories.push_back(c.input);
+    chart.categories.push_back(input_words(c.input, words));
     shares.values.emplace_back(c.log_sd);
   }
   chart.series.push_back(std::move(shares));
@@ -98,9 +99,9 @@ Section assumptions_section(const StudyPoint& point,
       measured           ? words("origin.measured")
       : gpu.like.empty() ? words("origin.class")
                          : words("origin.like", fmt::arg("card", gpu.like)));
-  if (!s.cluster.link.empty()) add(words("input.link"), link_words(s.cluster), scenario);
+  if (!s.cluster.link.empty()) add(words("input.link"), link_words(s.cluster, words), scenario);
   if (s.cluster.nodes > 1) add(words("input.nodes"), number(s.cluster.nodes), scenario);
-  add(words("input.split"), split_words(s.parallel), scenario);
+  add(words("input.split"), split_words(s.parallel, words), scenario);
   add(words("input.batch"), fmt::format("{} x {}", t.batch, t.accumulation), words("origin.batch"));
   if (!takes_images(s.model.family)) add(words("input.seq"), number(t.seq), scenario);
   add(words("input.precision"), std::string(name_of(t.precision)), scenario);

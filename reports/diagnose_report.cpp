@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reports/json_parts.h"
 #include "reports/text_table.h"
 
 namespace stepsight {
@@ -19,28 +20,34 @@ std::string times(double factor) {
   return fmt::format("{:.2f}x", factor);
 }
 
-std::string range(const Quantiles& q) {
-  return format_seconds(q.p5) + " to " + format_seconds(q.p95);
+std::string range(const std::string& low, const std::string& high, const Words& words) {
+  return words("range", fmt::arg("from", low), fmt::arg("to", high));
+}
+std::string range(const Quantiles& q, const Words& words) {
+  return range(format_seconds(q.p5), format_seconds(q.p95), words);
 }
 
-std::string figures(const DiagnosedRun& run) {
+std::string figures(const DiagnosedRun& run, const Words& words) {
   const DiagnoseQuestion& q = run.question;
   const Diagnosis& d = run.diagnosis;
   TextTable table;
-  table.columns = {{"", Align::left}, {"measured"}, {"expected"}, {"90 % interval"}};
+  table.columns = {{"", Align::left},
+                   {words("column.measured")},
+                   {words("diagnose.expected")},
+                   {words("diagnose.interval")}};
   const auto row = [&](std::string name, std::string measured, const std::optional<Quantiles>& q_, auto format,
                        std::string interval) {
     table.rows.push_back({std::move(name), std::move(measured), q_ ? format(q_->p50) : "-", std::move(interval)});
   };
   const auto seconds = [](double s) { return format_seconds(s); };
-  row("step on 1 GPU", q.one && !q.relative ? format_seconds(*q.one) : "-", d.expected_one, seconds,
-      d.expected_one ? range(*d.expected_one) : "-");
-  row(fmt::format("step on {} GPUs", q.gpus), q.relative ? "-" : format_seconds(q.n), d.expected, seconds,
-      d.expected ? range(*d.expected) : "-");
-  row("speed-up", d.speedup > 0 ? times(d.speedup) : "-", d.expected_speedup, times,
-      d.expected_speedup ? times(d.expected_speedup->p5) + " to " + times(d.expected_speedup->p95) : "-");
+  row(words("diagnose.step_one"), q.one && !q.relative ? format_seconds(*q.one) : "-", d.expected_one, seconds,
+      d.expected_one ? range(*d.expected_one, words) : "-");
+  row(words("diagnose.step_n", fmt::arg("gpus", q.gpus)), q.relative ? "-" : format_seconds(q.n), d.expected,
+      seconds, d.expected ? range(*d.expected, words) : "-");
+  row(words("diagnose.speedup"), d.speedup > 0 ? times(d.speedup) : "-", d.expected_speedup, times,
+      d.expected_speedup ? range(times(d.expected_speedup->p5), times(d.expected_speedup->p95), words) : "-");
   if (d.speedup > 0) {
-    table.rows.push_back({"scaling efficiency", format_percent(d.efficiency, 0),
+    table.rows.push_back({words("diagnose.efficiency"), format_percent(d.efficiency, 0),
                           d.expected_speedup
                               ? format_percent(d.expected_speedup->p50 / static_cast<double>(q.gpus), 0)
                               : "-",
@@ -49,21 +56,23 @@ std::string figures(const DiagnosedRun& run) {
   return table.text();
 }
 
-std::string hypothesis_table(const Diagnosis& d) {
+std::string hypothesis_table(const Diagnosis& d, const Words& words) {
   if (d.hypotheses.empty()) return "";
-  std::string out = fmt::format("\nWhat would make the step {} longer than expected, each simulated:\n",
-                                format_seconds(d.gap));
+  std::string out = "\n" + wrap(words("diagnose.gap", fmt::arg("gap", format_seconds(d.gap)))) + "\n";
   TextTable table;
-  table.columns = {{"if", Align::left}, {"step"}, {"of the gap"}, {"fits", Align::left}};
+  table.columns = {{words("diagnose.if"), Align::left},
+                   {words("column.step")},
+                   {words("diagnose.of_gap")},
+                   {words("diagnose.fits"), Align::left}};
   std::size_t shown = 0;
   for (const Hypothesis& h : d.hypotheses) {
     if (shown++ == most_hypotheses) break;
-    table.rows.push_back({h.name.substr(0, 44), range(h.step), format_percent(h.explains, 0),
-                          h.fits ? (h.supported ? "yes*" : "yes") : ""});
+    table.rows.push_back({cut(h.name, 44), range(h.step, words), format_percent(h.explains, 0),
+                          h.fits ? words("yes") + (h.supported ? "*" : "") : ""});
   }
   out += table.text();
   const bool any = std::ranges::any_of(d.hypotheses, &Hypothesis::supported);
-  return any ? out + "* and there is evidence for it\n" : out;
+  return any ? out + words("diagnose.evidence") + "\n" : out;
 }
 
 std::string numbered(const std::vector<std::string>& lines) {
@@ -116,62 +125,56 @@ nlohmann::ordered_json json_of(const DiagnosedRun& run) {
   return out;
 }
 
-std::string dump(const nlohmann::ordered_json& json) {
-  return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-}
-
 }  // namespace
 
-std::string diagnosis_text(const DiagnosedRun& run) {
+std::string diagnosis_text(const DiagnosedRun& run, const Words& words) {
   const Diagnosis& d = run.diagnosis;
   std::string out = wrap(run.name) + "\n";
   for (const std::string& note : run.notes) out += wrap(note) + "\n";
-  out += "\n" + figures(run) + "\n";
-  out += wrap(fmt::format("Verdict: {}", describe(d.verdict))) + "\n";
+  out += "\n" + figures(run, words) + "\n";
+  const std::string verdict = words("verdict." + std::string(name_of(d.verdict)));
+  out += wrap(words("diagnose.verdict", fmt::arg("verdict", verdict))) + "\n";
   out += wrap("  " + d.headline + ".") + "\n";
   if (d.implied_GBps) {
-    out += wrap(fmt::format("  If the whole difference were gradients, the link would carry {} GB/s (bus bandwidth).",
-                            format_significant(*d.implied_GBps))) +
-           "\n";
+    out += wrap(words("diagnose.implied", fmt::arg("rate", format_significant(*d.implied_GBps)))) + "\n";
   }
-  for (const std::string& trap : d.traps) out += wrap("  Careful: " + trap + ".") + "\n";
-  out += hypothesis_table(d);
-  if (!d.to_do.empty()) out += "\nFirst:\n" + numbered(d.to_do);
-  if (!d.ask.empty()) out += "\n" + wrap("The fact that would tell most: " + d.ask + ".") + "\n";
-  out += "\n" + wrap(std::string("speed-up: ") +
-                     (run.question.same_work ? "time of the same work on one GPU over that on N (strong scaling)"
-                                             : "work a second over that of one GPU, the batch of each kept (weak "
-                                               "scaling)") +
-                     "; expected: predicted" +
-                     (run.question.one ? ", scaled to the measured step on one GPU" : "") + ".") +
-         "\n";
-  return out;
+  for (const std::string& trap : d.traps) out += wrap(words("diagnose.careful", fmt::arg("trap", trap))) + "\n";
+  out += hypothesis_table(d, words);
+  if (!d.to_do.empty()) out += "\n" + words("diagnose.first") + "\n" + numbered(d.to_do);
+  if (!d.ask.empty()) out += "\n" + wrap(words("diagnose.ask", fmt::arg("fact", d.ask))) + "\n";
+  const std::string note = run.question.same_work ? "diagnose.strong_note" : "diagnose.weak_note";
+  return out + "\n" + wrap(words(run.question.one ? note + "_scaled" : note)) + "\n";
 }
 
 std::string diagnosis_json(const DiagnosedRun& run) {
   nlohmann::ordered_json out{{"schema", 1}};
   out.update(json_of(run));
-  return dump(out);
+  return json_text(out) + "\n";
 }
 
-std::string diagnoses_text(const DiagnosedTable& table) {
+std::string diagnoses_text(const DiagnosedTable& table, const Words& words) {
   TextTable text;
-  text.columns = {{"run", Align::left}, {"N"}, {"speed-up"}, {"expected"}, {"verdict", Align::left}};
+  text.columns = {{words("diagnose.run"), Align::left},
+                  {"N"},
+                  {words("diagnose.speedup")},
+                  {words("diagnose.expected")},
+                  {words("diagnose.verdict_column"), Align::left}};
   std::array<int, 4> count{};
   for (const DiagnosedRun& run : table.runs) {
     const Diagnosis& d = run.diagnosis;
     ++count[static_cast<std::size_t>(d.verdict)];
-    text.rows.push_back({run.name.substr(0, 26), std::to_string(run.question.gpus),
+    text.rows.push_back({cut(run.name, 26), std::to_string(run.question.gpus),
                          d.speedup > 0 ? times(d.speedup) : "-",
                          d.expected_speedup
                              ? times(d.expected_speedup->p5) + "-" + times(d.expected_speedup->p95)
                              : "-",
-                         std::string(name_of(d.verdict))});
+                         words("verdict_name." + std::string(name_of(d.verdict)))});
   }
   std::string out = text.text() + "\n";
   if (!table.law.empty()) out += wrap(table.law + ".") + "\n";
-  out += wrap(fmt::format("{} healthy, {} explained, {} not to be explained, {} with too few facts; {} rows refused.",
-                          count[0], count[1], count[2], count[3], table.refused.size())) +
+  out += wrap(words("diagnose.counts", fmt::arg("healthy", count[0]), fmt::arg("explained", count[1]),
+                    fmt::arg("unexplained", count[2]), fmt::arg("unknown", count[3]),
+                    fmt::arg("refused", table.refused.size()))) +
          "\n";
   for (std::size_t i = 0; i < std::min(most_refused, table.refused.size()); ++i) {
     out += wrap("  " + table.refused[i]) + "\n";
@@ -185,7 +188,7 @@ std::string diagnoses_json(const DiagnosedTable& table) {
   for (const DiagnosedRun& run : table.runs) out["runs"].push_back(json_of(run));
   out["refused"] = table.refused;
   if (!table.law.empty()) out["law"] = table.law;
-  return dump(out);
+  return json_text(out) + "\n";
 }
 
 }  // namespace stepsight

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/words.h"
 #include "simulate/diagnose.h"
 
 namespace stepsight {
@@ -14,7 +15,8 @@ struct DiagnosedRun {
   std::vector<std::string> notes;  // what was assumed or read
 };
 
-std::string diagnosis_text(const DiagnosedRun& run);
+// Its headings, figures and verdict are in the reader's language; causes and what to do about them in English.
+std::string diagnosis_text(const DiagnosedRun& run, const Words& words = Words());
 std::string diagnosis_json(const DiagnosedRun& run);
 
 // One line a run, then how many there are of each verdict, and what was refused.
@@ -23,7 +25,7 @@ struct DiagnosedTable {
   std::vector<std::string> refused;  // "row 12: no row of one GPU to compare with"
   std::string law;                   // of one job on several numbers of GPUs: what is not shared out
 };
-std::string diagnoses_text(const DiagnosedTable& table);
+std::string diagnoses_text(const DiagnosedTable& table, const Words& words = Words());
 std::string diagnoses_json(const DiagnosedTable& table);
 
 }  // namespace stepsight

@@ -14,34 +14,13 @@ unsigned char byte_at(std::string_view text, std::size_t i) {
   return static_cast<unsigned char>(text[i]);
 }
 
-// Length of the valid sequence at `i` (RFC 3629: no overlong form, no surrogate, at most U+10FFFF); 0
-// where there is none.
-std::size_t sequence_length(std::string_view text, std::size_t i) {
-  const unsigned char lead = byte_at(text, i);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xC2 && lead <= 0xDF   ? 2
-                             : lead >= 0xE0 && lead <= 0xEF ? 3
-                             : lead >= 0xF0 && lead <= 0xF4 ? 4
-                                                            : 0;
-  if (length == 0 || i + length > text.size()) return 0;
-  for (std::size_t k = 1; k < length; ++k) {
-    if ((byte_at(text, i + k) & 0xC0) != 0x80) return 0;
-  }
-  const unsigned char second = byte_at(text, i + 1);
-  if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
-      (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F)) {
-    return 0;
-  }
-  return length;
-}
-
 // `ascii` says what a byte below 128 becomes.
 template <typename Ascii>
 std::string escaped(std::string_view text, Ascii ascii) {
   std::string out;
   out.reserve(text.size() + 8);
   for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = sequence_length(text, i);
+    const std::size_t length = utf8_length(text, i);
     if (length == 0) {
       out += replacement;
       ++i;
@@ -61,6 +40,26 @@ bool is_control(char c) {
 }
 
 }  // namespace
+
+// RFC 3629: no overlong form, no surrogate, at most U+10FFFF.
+std::size_t utf8_length(std::string_view text, std::size_t i) {
+  const unsigned char lead = byte_at(text, i);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead >= 0xC2 && lead <= 0xDF   ? 2
+                             : lead >= 0xE0 && lead <= 0xEF ? 3
+                             : lead >= 0xF0 && lead <= 0xF4 ? 4
+                                                            : 0;
+  if (length == 0 || i + length > text.size()) return 0;
+  for (std::size_t k = 1; k < length; ++k) {
+    if ((byte_at(text, i + k) & 0xC0) != 0x80) return 0;
+  }
+  const unsigned char second = byte_at(text, i + 1);
+  if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
+      (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F)) {
+    return 0;
+  }
+  return length;
+}
 
 std::string valid_utf8(std::string_view text) {
   return escaped(text, [](char c, std::string& out) { out += c; });

@@ -18,6 +18,9 @@ std::string html_text(std::string_view text);
 // it could take for markup is escaped, line feeds become blanks.
 std::string markdown_text(std::string_view text);
 
+// Bytes of the valid UTF-8 sequence at `at`; 0 where there is none.
+std::size_t utf8_length(std::string_view text, std::size_t at);
+
 // The same text with every byte that does not belong to valid UTF-8 replaced by U+FFFD.
 std::string valid_utf8(std::string_view text);
 

@@ -1,9 +1,12 @@
 #include "reports/json_parts.h"
 
 #include <nlohmann/json.hpp>
-#include <string>
 
 namespace stepsight {
+
+std::string json_text(const nlohmann::ordered_json& json, int indent) {
+  return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
 
 void add_parts(nlohmann::ordered_json& out, const Prediction& prediction, bool staged) {
   for (const auto& [kind, seconds] : prediction.breakdown) {

@@ -16,20 +16,24 @@ std::string gain(double speedup) {
 
 }  // namespace
 
-std::string levers_text(const std::vector<Lever>& levers) {
+std::string levers_text(const std::vector<Lever>& levers, const Words& words) {
   if (levers.empty()) return "";
   TextTable table;
-  table.columns = {{"change", Align::left}, {"samples/s"}, {"90 % between"}, {"step", Align::right, 1}};
+  table.columns = {{words("levers.change"), Align::left},
+                   {words("levers.samples")},
+                   {words("levers.between")},
+                   {words("column.step"), Align::right, 1}};
   bool marked = false;
   for (const Lever& l : levers) {
     marked = marked || !l.same_training;
     table.rows.push_back({l.change + (l.same_training ? "" : " *"),
                           gain(1 + l.gain),
-                          gain(l.speedup.p5) + " and " + gain(l.speedup.p95),
+                          words("levers.both", fmt::arg("from", gain(l.speedup.p5)),
+                                fmt::arg("to", gain(l.speedup.p95))),
                           format_seconds(l.step.value)});
   }
-  std::string out = "\nWhat would make a sample faster, each simulated by itself\n" + table.fitted();
-  if (marked) out += "* changes what the optimizer sees: batch or number format\n";
+  std::string out = "\n" + wrap(words("levers.title")) + "\n" + table.fitted();
+  if (marked) out += wrap(words("levers.marked")) + "\n";
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "reports/json_parts.h"
 #include "reports/text_table.h"
 
 namespace stepsight {
@@ -145,7 +146,7 @@ std::string link_report_json(const LinkFacts& link) {
       out["curves"].push_back(std::move(curve));
     }
   }
-  return out.dump(2) + "\n";
+  return json_text(out, 2) + "\n";
 }
 
 std::string link_verdict_text(const LinkFacts& link,
@@ -189,7 +190,7 @@ std::string link_verdict_json(const LinkFacts& link,
                              {"measured_GBps", row.measured_GBps},
                              {"expected_GBps", row.expected_GBps}});
   }
-  return out.dump(2) + "\n";
+  return json_text(out, 2) + "\n";
 }
 
 }  // namespace stepsight

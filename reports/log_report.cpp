@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reports/json_parts.h"
 #include "reports/text_table.h"
 
 namespace stepsight {
@@ -160,7 +161,7 @@ std::string log_json(const LogReport& report) {
   out["doubts"] = log.doubts;
   out["left_out"] = log.skipped;
   // A file may hold bytes that are no UTF-8; its name and timers are quoted here.
-  return out.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json_text(out) + "\n";
 }
 
 std::string log_csv(const LogReport& report) {

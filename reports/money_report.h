@@ -5,20 +5,18 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "reports/money_words.h"
 #include "reports/predict_report.h"
 
 namespace stepsight {
 
-// "12.3", "1,234", "0.0045": an amount with three significant digits and thousands separated.
-std::string format_amount(double amount);
-
 // What the run of one point costs: renting against owning, time to train, failures. Empty where the
 // scenario names neither prices nor the run's length.
-std::string money_section(const StudyPoint& point);
+std::string money_section(const StudyPoint& point, const Words& words);
 
 // What each added card brings, and what other links and cards are worth; empty where the sweep has no
 // such axis.
-std::string worth_section(const PredictReport& report);
+std::string worth_section(const PredictReport& report, const Words& words);
 
 nlohmann::ordered_json money_json(const Scenario& scenario, const std::optional<Money>& money);
 nlohmann::ordered_json worth_json(const PredictReport& report);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/parallel_layout.h"
+#include "reports/json_parts.h"
 #include "reports/money_report.h"
 #include "reports/text_table.h"
 
@@ -304,7 +305,7 @@ std::string plan_json(const PlanReport& report) {
       out["losers"].push_back(std::move(one));
     }
   }
-  return out.dump(1) + "\n";
+  return json_text(out) + "\n";
 }
 
 std::string candidates_csv(const PlanReport& report) {

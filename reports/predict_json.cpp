@@ -125,7 +125,7 @@ std::string predict_json(const PredictReport& report) {
   if (!report.levers.empty()) out["levers"] = levers_json(report.levers);
   if (report.points.front().money) out["worth"] = worth_json(report);
   out["notes"] = report.notes;
-  return out.dump(1) + "\n";
+  return json_text(out) + "\n";
 }
 
 std::string predict_csv(const PredictReport& report) {

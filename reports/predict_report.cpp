@@ -22,7 +22,7 @@ bool is_axis(const PredictReport& report, std::string_view key) {
 }
 
 // What every point has in common; what an axis changes is in the table.
-std::string model_of(const PredictReport& report) {
+std::string model_of(const PredictReport& report, const Words& words) {
   constexpr std::array<std::string_view, 8> sizes{
       "name", "config", "family", "layers", "hidden", "heads", "ffn", "vocab"};
   const Scenario& s = report.points.front().scenario;
@@ -30,55 +30,58 @@ std::string model_of(const PredictReport& report) {
     return "";
   }
   const auto parameters = static_cast<double>(parameter_count(s.model));
-  return fmt::format("{} ({} parameters), ", s.model.name, format_count(parameters));
+  return words("question.model", fmt::arg("model", s.model.name), fmt::arg("n", format_count(parameters)));
 }
 
-std::string batch_of(const PredictReport& report) {
-  const Training& t = report.points.front().scenario.training;
+std::string joined(const std::vector<std::string>& parts, const Words& words) {
   std::string out;
+  for (const std::string& part : parts) {
+    if (part.empty()) continue;
+    if (!out.empty()) out += words.text("list.comma");
+    out += part;
+  }
+  return out;
+}
+
+std::string cluster_of(const PredictReport& report, const GpuProfile& gpu, const Words& words) {
+  const Scenario& s = report.points[focus_of(report)].scenario;
+  const Parallel& p = s.parallel;
+  std::vector<std::string> out;
+  if (!is_axis(report, "gpu")) out.push_back(gpu.title);
+  if (s.cluster.link.empty()) return joined(out, words);
+  if (!is_axis(report, "link")) {
+    out.push_back(is_axis(report, "link_speed") ? s.cluster.link : link_words(s.cluster, words));
+  }
+  if (p.strategy == Strategy::none) {
+    out.push_back(words("question.no_exchange"));
+    return joined(out, words);
+  }
+  if (p.tensor > 1) out.push_back(words("question.tensor", fmt::arg("n", p.tensor)));
+  if (p.pipeline > 1) out.push_back(words("question.pipeline", fmt::arg("n", p.pipeline)));
+  if (p.strategy != Strategy::ddp) {
+    out.emplace_back(strategy_names[static_cast<std::size_t>(p.strategy)]);
+  } else if (!is_axis(report, "bucket_cap_MB")) {
+    out.push_back(words("question.buckets", fmt::arg("size", fmt::format("{:g}", p.bucket_cap_MB))));
+  }
+  return joined(out, words);
+}
+
+std::string question(const PredictReport& report, const GpuProfile& gpu, const Words& words) {
+  const Scenario& s = report.points.front().scenario;
+  const Training& t = s.training;
+  std::vector<std::string> what{model_of(report, words)};
+  if (!is_axis(report, "precision")) what.emplace_back(name_of(t.precision));
+  if (t.compile && !is_axis(report, "compile")) what.push_back(words("question.compiled"));
+  what.emplace_back(optimizer_names[static_cast<std::size_t>(t.optimizer)]);
   const bool fixed = t.global_batch > 0;
   if (!is_axis(report, fixed ? "global_batch" : "batch") && !is_axis(report, "seq")) {
-    const std::string each =
-        takes_images(report.points.front().scenario.model.family) ? " images"
-                                                                  : fmt::format(" x {} tokens", t.seq);
-    out += fixed ? fmt::format(", {}{} a step over all GPUs", t.global_batch, each)
-                 : fmt::format(", {}{} on each GPU", t.batch, each);
+    what.push_back(batch_words(s, words));
   }
   if (t.accumulation > 1 && !is_axis(report, "accumulation")) {
-    out += fmt::format(", {} micro-steps a step", t.accumulation);
+    what.push_back(words("question.micro_steps", fmt::arg("n", t.accumulation)));
   }
-  return out;
-}
-
-std::string cluster_of(const PredictReport& report, const GpuProfile& gpu) {
-  const Scenario& s = report.points[focus_of(report)].scenario;
-  std::string out = is_axis(report, "gpu") ? "" : gpu.title;
-  if (s.cluster.link.empty()) return out;
-  if (!is_axis(report, "link")) {
-    const bool varies = is_axis(report, "link_speed");
-    out += (out.empty() ? "" : ", ") + (varies ? s.cluster.link : link_words(s.cluster));
-  }
-  if (s.parallel.strategy == Strategy::none) return out + ", no exchange";
-  if (s.parallel.tensor > 1) out += fmt::format(", tensor {}", s.parallel.tensor);
-  if (s.parallel.pipeline > 1) out += fmt::format(", pipeline {}", s.parallel.pipeline);
-  if (s.parallel.strategy != Strategy::ddp) {
-    return out + ", " + std::string(strategy_names[static_cast<std::size_t>(s.parallel.strategy)]);
-  }
-  if (!is_axis(report, "bucket_cap_MB")) {
-    out += fmt::format(", DDP in buckets of {:g} MiB", s.parallel.bucket_cap_MB);
-  }
-  return out;
-}
-
-std::string question(const PredictReport& report, const GpuProfile& gpu) {
-  const Training& t = report.points.front().scenario.training;
-  std::string what = model_of(report);
-  if (!is_axis(report, "precision")) what += std::string(name_of(t.precision)) + ", ";
-  if (t.compile && !is_axis(report, "compile")) what += "compiled, ";
-  what += optimizer_names[static_cast<std::size_t>(t.optimizer)];
-  what += batch_of(report);
   std::string out = report.title.empty() ? "" : wrap(report.title) + "\n\n";
-  return out + wrap(what) + "\n" + wrap(cluster_of(report, gpu)) + "\n";
+  return out + wrap(joined(what, words)) + "\n" + wrap(cluster_of(report, gpu, words)) + "\n";
 }
 
 std::string speedup_cell(const ScalingPoint& p) {
@@ -108,10 +111,6 @@ Columns columns_of(const PredictReport& report) {
   return out;
 }
 
-std::string label_of(const std::string& axis) {
-  return axis == "gpus" ? "GPUs" : axis == "name" ? "model" : axis;
-}
-
 // The figures of a point, in the order of figure_columns().
 std::vector<std::string> figures(const StudyPoint& p, const Columns& columns) {
   const Prediction& r = p.prediction;
@@ -135,30 +134,33 @@ std::vector<std::string> figures(const StudyPoint& p, const Columns& columns) {
   return out;
 }
 
-std::vector<TextTable::Column> figure_columns(const Columns& columns) {
-  std::vector<TextTable::Column> out{{"step"}, {columns.images ? "images/s" : "tokens/s"}};
+std::vector<TextTable::Column> figure_columns(const Columns& columns, const Words& words) {
+  std::vector<TextTable::Column> out{{words("column.step")},
+                                     {words(columns.images ? "column.images" : "column.tokens")}};
   if (columns.scaling) {
-    const std::initializer_list<TextTable::Column> scaling{
-        {"weak"}, {"eff."}, {"strong", Align::right, 1}, {"eff.", Align::right, 1}};
+    const std::initializer_list<TextTable::Column> scaling{{words("column.weak")},
+                                                           {words("column.weak_efficiency")},
+                                                           {words("column.strong"), Align::right, 1},
+                                                           {words("column.strong_efficiency"), Align::right, 1}};
     out.insert(out.end(), scaling);
   }
   out.push_back({"MFU", Align::right, 2});
-  if (columns.exposed) out.push_back({"exposed", Align::right, 3});
-  out.push_back({"memory"});
-  if (columns.money) out.push_back({columns.images ? "cost/Mimg" : "cost/Mtok"});
+  if (columns.exposed) out.push_back({words("column.exposed"), Align::right, 3});
+  out.push_back({words("column.memory")});
+  if (columns.money) out.push_back({words(columns.images ? "column.cost_images" : "column.cost_tokens")});
   return out;
 }
 
 // Axes first (GPUs also when they are none, if there are several), then the figures.
-std::string table_of(const PredictReport& report) {
+std::string table_of(const PredictReport& report, const Words& words) {
   const Columns columns = columns_of(report);
   const bool add_gpus = !is_axis(report, "gpus");
   TextTable table;
   if (add_gpus) table.columns.push_back({"GPUs"});
   for (const std::string& axis : report.axes) {
-    table.columns.push_back({label_of(axis)});
+    table.columns.push_back({axis_words(axis, words)});
   }
-  for (TextTable::Column& c : figure_columns(columns)) table.columns.push_back(std::move(c));
+  for (TextTable::Column& c : figure_columns(columns, words)) table.columns.push_back(std::move(c));
   for (std::size_t i = 0; i < report.points.size(); ++i) {
     std::vector<std::string> row;
     if (add_gpus) row.push_back(std::to_string(report.points[i].scenario.cluster.gpus));
@@ -170,44 +172,50 @@ std::string table_of(const PredictReport& report) {
 }
 
 // Which of the table's rows the sections are about; said only where it could be another one.
-std::string about(const PredictReport& report) {
+std::string about(const PredictReport& report, const Words& words) {
   if (report.axes.empty() || (report.axes.size() == 1 && report.axes.front() == "gpus")) return "";
   const std::vector<std::string>& at = report.coordinates[focus_of(report)];
-  std::string out;
+  std::vector<std::string> row;
   for (std::size_t i = 0; i < at.size(); ++i) {
-    out += (i == 0 ? "" : ", ") + label_of(report.axes[i]) + " = " + at[i];
+    row.push_back(axis_words(report.axes[i], words) + " = " + at[i]);
   }
-  return "\n" + wrap("The rest is about the row " + out + ".") + "\n";
+  return "\n" + wrap(words("table.about", fmt::arg("row", joined(row, words)))) + "\n";
 }
 
 // One line a figure, only for those that the table has.
-std::string legend(const PredictReport& report, const GpuProfile& gpu, const std::string& table) {
-  const StudyPoint& p = report.points[focus_of(report)];
-  const Dtype type = p.scenario.training.precision.compute;
+std::string legend(const PredictReport& report, const GpuProfile& gpu, const std::string& table,
+                   const Words& words) {
+  const Scenario& s = report.points[focus_of(report)].scenario;
+  const Dtype type = s.training.precision.compute;
   const double peak = gpu.vendor_TFLOPS[static_cast<std::size_t>(type)];
   const std::string header = table.substr(0, table.find('\n'));
   TextTable out;
   out.columns = {{"", Align::left}, {"", Align::left}};
-  const auto add = [&](const char* name, std::string meaning) {
-    if (header.find(name) != std::string::npos) out.rows.push_back({name, std::move(meaning)});
+  const auto add = [&](std::string name, std::string meaning) {
+    if (header.find(name) != std::string::npos) out.rows.push_back({std::move(name), std::move(meaning)});
   };
-  add("weak", "speed-up over one GPU, batch of each kept: N GPUs do N times the work");
-  add("strong", "speed-up over one GPU, global batch kept: N GPUs do the same work");
-  add("eff.", "scaling efficiency: speed-up / GPUs");
-  add("MFU",
-      fmt::format("model FLOP (no recomputation) over the vendor's {:.0f} TFLOP/s "
-                  "{}",
-                  peak,
-                  info(type).name));
-  add("exposed", "communication while the GPU has nothing to compute");
-  add("memory", "peak of one GPU; ! where the card has less");
-  const std::string currency = p.scenario.cost.currency.empty() ? "USD" : p.scenario.cost.currency;
-  add("cost/Mtok", currency + " for a million tokens, the cheaper of renting and owning");
-  add("cost/Mimg", currency + " for a million images, the cheaper of renting and owning");
+  add(words("column.weak"), words("legend.weak"));
+  add(words("column.strong"), words("legend.strong"));
+  add(words("column.weak_efficiency"), words("legend.efficiency"));
+  add("MFU", words("legend.mfu", fmt::arg("peak", fmt::format("{:.0f}", peak)),
+                   fmt::arg("format", info(type).name)));
+  add(words("column.exposed"), words("legend.exposed"));
+  add(words("column.memory"), words("legend.memory"));
+  const std::string currency = s.cost.currency.empty() ? "USD" : s.cost.currency;
+  add(words("column.cost_tokens"), words("legend.cost_tokens", fmt::arg("currency", currency)));
+  add(words("column.cost_images"), words("legend.cost_images", fmt::arg("currency", currency)));
   return "\n" + out.body();
 }
 
 }  // namespace
+
+std::size_t focus_of(std::span<const Scenario> points) {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    if (points[i].cluster.gpus >= points[best].cluster.gpus) best = i;
+  }
+  return best;
+}
 
 std::size_t focus_of(const PredictReport& report) {
   std::size_t best = 0;
@@ -216,6 +224,10 @@ std::size_t focus_of(const PredictReport& report) {
     if (gpus(i) >= gpus(best)) best = i;
   }
   return best;
+}
+
+std::string axis_words(std::string_view axis, const Words& words) {
+  return axis == "gpus" ? "GPUs" : axis == "name" ? words("column.model") : std::string(axis);
 }
 
 namespace {
@@ -243,18 +255,18 @@ std::string_view name_of(const Precision& precision) {
   return info(precision.compute).name;
 }
 
-std::string predict_text(const PredictReport& report, const GpuProfile& gpu) {
+std::string predict_text(const PredictReport& report, const GpuProfile& gpu, const Words& words) {
   const StudyPoint& point = report.points[focus_of(report)];
-  const std::string table = table_of(report);
-  std::string out = question(report, gpu) + "\n" + table + intervals_table(report) + about(report);
-  out += why_not_linear(point);
-  if (report.between) out += between_text(*report.between);
-  out += where_time_goes(point) +
-         (report.verdicts.empty() ? verdicts(point, gpu) : report.verdicts);
-  out += certainty(point.uncertainty) + levers_text(report.levers);
-  out += money_section(point) + worth_section(report);
+  const std::string table = table_of(report, words);
+  std::string out = question(report, gpu, words) + "\n" + table + intervals_table(report, words) +
+                    about(report, words);
+  out += why_not_linear(point, words);
+  if (report.between) out += between_text(*report.between, words);
+  out += where_time_goes(point, words) + verdicts(point, gpu, words);
+  out += certainty(point.uncertainty, words) + levers_text(report.levers, words);
+  out += money_section(point, words) + worth_section(report, words);
   for (const std::string& note : report.notes) out += "\n" + wrap(note) + "\n";
-  return out + legend(report, gpu, table);
+  return out + legend(report, gpu, table, words);
 }
 
 }  // namespace stepsight

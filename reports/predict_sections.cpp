@@ -7,270 +7,237 @@
 #include "reports/certainty.h"
 #include "reports/predict_report.h"
 #include "reports/text_table.h"
+#include "reports/verdict.h"
 
 namespace stepsight {
 
 namespace {
 
-std::string times(double factor) {
-  return fmt::format("{:.2f} times", factor);
+std::string factor(double f) {
+  return fmt::format("{:.2f}", f);
 }
 
 // The causes that company adds to what a GPU would need alone.
-void add_communication(std::vector<Part>& parts, const Attribution& a, const Parallel& split) {
+void add_communication(std::vector<Part>& parts,
+                       const Attribution& a,
+                       const Parallel& split,
+                       const Words& words) {
   if (split.pipeline > 1) {
-    parts.emplace_back("bubble: waiting for other stages", a.bubble);
-    parts.emplace_back("compute slowed by communication", a.slow_down);
-    parts.emplace_back("waiting for communication", a.exposed);
-    return;
+    parts.emplace_back(words("why.bubble"), a.bubble);
+  } else {
+    parts.emplace_back(
+        words(shards_parameters(split.strategy) ? "why.unit_copies" : "why.bucket_copies"),
+        a.bucket_copies);
   }
-  parts.emplace_back(shards_parameters(split.strategy) ? "copying to and from gathered units"
-                                                       : "copying gradients into buckets",
-                     a.bucket_copies);
-  parts.emplace_back("compute slowed by communication", a.slow_down);
-  parts.emplace_back("waiting for communication", a.exposed);
+  parts.emplace_back(words("why.slow_down"), a.slow_down);
+  parts.emplace_back(words("why.exposed"), a.exposed);
 }
 
 // What ranks that are unequal, data that comes late and pauses add.
-void add_irregular(std::vector<Part>& parts, const Attribution& a) {
-  if (a.slowest > 0) parts.emplace_back("waiting for the slowest rank", a.slowest);
-  if (a.loading > 0) parts.emplace_back("waiting for data", a.loading);
-  if (a.stalls > 0) parts.emplace_back("pauses between steps", a.stalls);
+void add_irregular(std::vector<Part>& parts, const Attribution& a, const Words& words) {
+  if (a.slowest > 0) parts.emplace_back(words("why.slowest"), a.slowest);
+  if (a.loading > 0) parts.emplace_back(words("why.loading"), a.loading);
+  if (a.stalls > 0) parts.emplace_back(words("why.stalls"), a.stalls);
 }
 
-std::string total_name(const StudyPoint& p) {
+std::string total_name(const StudyPoint& p, const Words& words) {
   const std::int64_t gpus = p.scenario.cluster.gpus;
-  return gpus > 1 ? fmt::format("= step on {} GPUs", gpus) : "= step";
+  return gpus > 1 ? words("why.total", fmt::arg("gpus", gpus)) : words("why.total_one");
 }
 
 // Each GPU keeps its batch: what one GPU needs for it, and what the others' company costs.
-std::string weak_waterfall(const StudyPoint& p) {
+std::string weak_waterfall(const StudyPoint& p, const Words& words) {
   const Prediction& r = p.prediction;
   const std::int64_t gpus = p.scenario.cluster.gpus;
-  std::string out =
-      gpus > 1
-          ? wrap(fmt::format("Why {} GPUs do {} the work of one and not {} times (weak scaling)",
-                             gpus,
-                             times(p.weak.scaling.speedup),
-                             gpus)) + "\n"
-          : std::string("What the loop-back link adds to the step\n");
+  std::string out = wrap(gpus > 1 ? words("why.weak_title",
+                                          fmt::arg("gpus", gpus),
+                                          fmt::arg("times", factor(p.weak.scaling.speedup)))
+                                  : words("why.loopback_title")) +
+                    "\n";
   const bool staged = p.scenario.parallel.pipeline > 1;
-  std::vector<Part> parts{{staged ? "passes of the stage that computes longest"
-                                  : "one GPU alone, for its own batch",
-                           r.attribution.alone}};
-  add_communication(parts, r.attribution, p.scenario.parallel);
-  add_irregular(parts, r.attribution);
-  return out + parts_text(parts, total_name(p), r.step.value);
+  std::vector<Part> parts{{words(staged ? "why.stage" : "why.alone"), r.attribution.alone}};
+  add_communication(parts, r.attribution, p.scenario.parallel, words);
+  add_irregular(parts, r.attribution, words);
+  return out + parts_text(parts, total_name(p, words), r.step.value);
 }
 
 // The step keeps its batch: an N-th of one GPU's time would be ideal; a share of the batch takes
 // longer than that, because the optimizer does not shrink and small kernels fill the GPU less well.
-std::string strong_waterfall(const StudyPoint& p) {
+std::string strong_waterfall(const StudyPoint& p, const Words& words) {
   const Prediction& r = p.prediction;
   const std::int64_t gpus = p.scenario.cluster.gpus;
   const double ideal = p.strong->one_gpu.value / static_cast<double>(gpus);
-  std::vector<Part> parts{{fmt::format("ideal: 1/{} of one GPU's step", gpus), ideal},
-                          {"smaller kernels, undivided optimizer", r.attribution.alone - ideal}};
-  add_communication(parts, r.attribution, p.scenario.parallel);
-  add_irregular(parts, r.attribution);
-  return wrap(fmt::format("Why {} GPUs take the step {} as fast and not {} times (strong scaling)",
-                          gpus,
-                          times(p.strong->scaling.speedup),
-                          gpus)) +
-         "\n" + parts_text(parts, total_name(p), r.step.value);
+  std::vector<Part> parts{{words("why.ideal", fmt::arg("gpus", gpus)), ideal},
+                          {words("why.smaller"), r.attribution.alone - ideal}};
+  add_communication(parts, r.attribution, p.scenario.parallel, words);
+  add_irregular(parts, r.attribution, words);
+  return wrap(words("why.strong_title",
+                    fmt::arg("gpus", gpus),
+                    fmt::arg("times", factor(p.strong->scaling.speedup)))) +
+         "\n" + parts_text(parts, total_name(p, words), r.step.value);
 }
 
-// The wait's interval, where one is known.
-std::string wait_range(const Quantiles& exposed) {
-  if (exposed.p95 <= 0) return "";
-  return fmt::format(" ({} in nine of ten)",
-                     format_range(format_seconds(exposed.p5), format_seconds(exposed.p95)));
+// What is waited for, with its interval where one is known.
+std::string wait_words(const StudyPoint& p, const Words& words) {
+  const std::string wait = format_seconds(p.prediction.exposed_s);
+  if (p.exposed_s.p95 <= 0) return wait;
+  return words("why.wait_range",
+               fmt::arg("wait", wait),
+               fmt::arg("from", format_seconds(p.exposed_s.p5)),
+               fmt::arg("to", format_seconds(p.exposed_s.p95)));
 }
 
-std::string exchange(const StudyPoint& p) {
+std::string exchange(const StudyPoint& p, const Words& words) {
   const Prediction& r = p.prediction;
   const Parallel& split = p.scenario.parallel;
+  const std::string all = format_seconds(r.communication_s);
   if (split.pipeline > 1) {
-    return wrap(fmt::format("Messages and collectives run {} of the step on the stage that has most "
-                            "of them; {}{} of the step goes to waiting for them.",
-                            format_seconds(r.communication_s),
-                            format_seconds(r.exposed_s),
-                            wait_range(p.exposed_s))) +
+    return wrap(words(
+               "why.messages", fmt::arg("all", all), fmt::arg("exposed", wait_words(p, words)))) +
            "\n";
   }
   const std::string what =
       shards_parameters(split.strategy)
-          ? "parameters and gradients"
-          : fmt::format("gradients in {} bucket{}", r.buckets, r.buckets == 1 ? "" : "s");
-  return wrap(fmt::format("Each GPU exchanges {} of {} a step: {} on the link, of which {} hide behind "
-                          "compute and {}{} are waited for.",
-                          format_bytes(r.message_bytes),
-                          what,
-                          format_seconds(r.communication_s),
-                          format_seconds(r.communication_s - r.exposed_s),
-                          format_seconds(r.exposed_s),
-                          wait_range(p.exposed_s))) +
+          ? words("why.sharded")
+          : words(r.buckets == 1 ? "why.bucket" : "why.buckets", fmt::arg("n", r.buckets));
+  return wrap(words("why.exchange",
+                    fmt::arg("bytes", format_bytes(r.message_bytes)),
+                    fmt::arg("what", what),
+                    fmt::arg("all", all),
+                    fmt::arg("hidden", format_seconds(r.communication_s - r.exposed_s)),
+                    fmt::arg("exposed", wait_words(p, words)))) +
          "\n";
 }
 
-std::string other_scaling(const StudyPoint& p) {
-  if (p.scenario.cluster.gpus == 1) return "";
+std::string other_scaling(const StudyPoint& p, const Words& words) {
+  const std::int64_t gpus = p.scenario.cluster.gpus;
+  if (gpus == 1) return "";
   if (p.scenario.training.global_batch > 0) {
-    return wrap(fmt::format("With the batch of each GPU kept instead (weak scaling), {} GPUs do {} "
-                            "the work of one.",
-                            p.scenario.cluster.gpus,
-                            times(p.weak.scaling.speedup))) +
+    return wrap(words("why.other_weak",
+                      fmt::arg("gpus", gpus),
+                      fmt::arg("times", factor(p.weak.scaling.speedup)))) +
            "\n";
   }
   if (!p.strong) return "";
-  return wrap(
-             fmt::format("With one GPU's step shared out instead (strong scaling), {} GPUs take {} "
-                         "where one takes {}: {} as fast.",
-                         p.scenario.cluster.gpus,
-                         format_seconds(p.strong->step.value),
-                         format_seconds(p.strong->one_gpu.value),
-                         times(p.strong->scaling.speedup))) +
+  return wrap(words("why.other_strong",
+                    fmt::arg("gpus", gpus),
+                    fmt::arg("step", format_seconds(p.strong->step.value)),
+                    fmt::arg("one", format_seconds(p.strong->one_gpu.value)),
+                    fmt::arg("times", factor(p.strong->scaling.speedup)))) +
          "\n";
 }
 
-std::string pace(const Prediction& r) {
-  const std::string_view bound = bound_by(r);
-  if (bound == "loader") {
-    return fmt::format(
-        "Data sets the pace: the GPU waits for it {} of the step. More or faster workers, a "
-        "faster disk or data prepared beforehand help; a faster GPU or link does not.",
-        format_percent(r.attribution.loading / r.step.value, 0));
-  }
-  if (bound == "host") {
-    return fmt::format(
-        "The host sets the pace: issuing a step's kernels takes it {}, the GPU needs {} "
-        "to run them. A larger batch, compilation or CUDA graphs help; a faster GPU "
-        "or link does not.",
-        format_seconds(r.host_s),
-        format_seconds(r.gpu_busy_s));
-  }
-  if (bound == "link") {
-    return fmt::format(
-        "The link sets the pace: the GPU waits for it {} of the step. A larger batch, "
-        "gradient accumulation or a faster link help.",
-        format_percent(r.exposed_s / r.step.value, 0));
-  }
-  return fmt::format("The GPU's compute sets the pace: it is busy {} of the step.",
-                     format_percent(r.gpu_busy_s / r.step.value, 0));
+std::string moment_words(MemoryMoment moment, const Words& words) {
+  constexpr std::array<const char*, 5> keys{"moment.forward",
+                                            "moment.loss",
+                                            "moment.backward_begin",
+                                            "moment.backward_end",
+                                            "moment.update"};
+  return words(keys[static_cast<std::size_t>(moment)]);
 }
 
-std::string moment_words(MemoryMoment moment) {
-  constexpr std::array<const char*, 5> words{"in forward",
-                                             "when the loss is computed",
-                                             "as backward begins",
-                                             "as backward ends",
-                                             "in the optimizer's update"};
-  return words[static_cast<std::size_t>(moment)];
+std::string remedy_words(const Remedy& r, const Words& words) {
+  constexpr std::array<const char*, 4> keys{
+      "remedy.smaller_batch", "remedy.recompute", "remedy.shard", "remedy.more_gpus"};
+  return words(
+      r.fits ? "remedy.fits" : "remedy.still_not",
+      fmt::arg("remedy", words(keys[static_cast<std::size_t>(r.kind)], fmt::arg("n", r.value))),
+      fmt::arg("needed", format_bytes(r.needed)));
 }
 
-std::string remedy_words(const Remedy& r) {
-  const std::string fits = r.fits ? " fits" : " still does not fit";
-  const std::string needs = fmt::format(" ({}){}", format_bytes(r.needed), fits);
-  switch (r.kind) {
-    case RemedyKind::smaller_batch: return fmt::format("a batch of {}{}", r.value, needs);
-    case RemedyKind::recompute: return "full recomputation" + needs;
-    case RemedyKind::shard: return fmt::format("FSDP over the same {} GPUs{}", r.value, needs);
-    case RemedyKind::more_gpus: return fmt::format("FSDP over {} GPUs{}", r.value, needs);
-  }
-  return "";
+std::string part_words(const MemoryPart& part, const Words& words) {
+  return words("memory." + std::string(part.name));
 }
 
-std::string memory(const Memory& m, const Scenario& scenario, const GpuProfile& gpu) {
-  std::string verdict = "not even a batch of 1 fits";
-  if (m.largest_batch > 0) verdict = fmt::format("batches up to {} fit", m.largest_batch);
-  std::string out = fmt::format("{} {} of the card's {}{}; {}. ",
-                                m.fits ? "Memory:" : "DOES NOT FIT:",
-                                format_bytes(m.needed),
-                                format_bytes(gpu.memory_bytes),
-                                scenario.parallel.pipeline > 1
-                                    ? fmt::format(" on pipeline stage {}", m.stage + 1)
-                                    : "",
-                                verdict);
-  out += fmt::format("Tensors take {} at most, {}: ", format_bytes(m.peak), moment_words(m.moment));
-  std::string_view separator = "";
+std::string memory(const Memory& m,
+                   const Scenario& scenario,
+                   const GpuProfile& gpu,
+                   const Words& words) {
+  const bool staged = scenario.parallel.pipeline > 1;
+  std::string out =
+      words(staged ? "memory.sum_stage" : "memory.sum",
+            fmt::arg("opening", words(m.fits ? "memory.opening" : "opening.does_not_fit")),
+            fmt::arg("needed", format_bytes(m.needed)),
+            fmt::arg("card", format_bytes(gpu.memory_bytes)),
+            fmt::arg("stage", m.stage + 1),
+            fmt::arg("batches", batches_sentence(m, words)));
+  std::string parts;
   for (const MemoryPart& part : memory_parts) {
     if (m.at_peak.*part.bytes < 1e6) continue;
-    out += fmt::format("{}{} {}", separator, part.name, format_bytes(m.at_peak.*part.bytes));
-    separator = ", ";
+    if (!parts.empty()) parts += words.text("list.comma");
+    parts += part_words(part, words) + " " + format_bytes(m.at_peak.*part.bytes);
   }
-  out += fmt::format(". Context, communicators and fragmentation take {}.",
-                     format_bytes(m.reserve));
-  if (m.host > 0) out += fmt::format(" Each GPU holds {} in host memory.", format_bytes(m.host));
+  const auto add = [&](const std::string& sentence) {
+    out += words.text("sentence.gap");
+    out += sentence;
+  };
+  add(words("memory.tensors",
+            fmt::arg("peak", format_bytes(m.peak)),
+            fmt::arg("moment", moment_words(m.moment, words)),
+            fmt::arg("parts", parts)));
+  add(words("memory.rest", fmt::arg("reserve", format_bytes(m.reserve))));
+  if (m.host > 0) add(words("memory.host", fmt::arg("host", format_bytes(m.host))));
   return out;
 }
 
-std::string remedies(const Memory& m) {
-  std::string out = fmt::format("Most of it is {}.", largest_part(m.at_peak).name);
-  std::string_view separator = " What helps: ";
+std::string remedies(const Memory& m, const Words& words) {
+  std::string out =
+      words("memory.most", fmt::arg("part", part_words(largest_part(m.at_peak), words)));
+  if (m.remedies.empty()) return out;
+  std::string list;
   for (const Remedy& r : m.remedies) {
-    out += std::string(separator) + remedy_words(r);
-    separator = "; ";
+    if (!list.empty()) list += words.text("list.semicolon");
+    list += remedy_words(r, words);
   }
-  return m.remedies.empty() ? out : out + ".";
+  out += words.text("sentence.gap");
+  return out + words("memory.helps", fmt::arg("list", list));
 }
 
 }  // namespace
 
-std::string why_not_linear(const StudyPoint& point) {
+std::string why_not_linear(const StudyPoint& point, const Words& words) {
   const Prediction& r = point.prediction;
   if (r.message_bytes <= 0) return "";
   const bool shares_a_batch =
       point.scenario.training.global_batch > 0 && point.strong && point.scenario.cluster.gpus > 1;
-  return "\n" + (shares_a_batch ? strong_waterfall(point) : weak_waterfall(point)) +
-         exchange(point) +
-         other_scaling(point);
+  return "\n" + (shares_a_batch ? strong_waterfall(point, words) : weak_waterfall(point, words)) +
+         exchange(point, words) + other_scaling(point, words);
 }
 
-std::string where_time_goes(const StudyPoint& point) {
-  constexpr std::array<std::pair<WorkKind, const char*>, 5> names{{
-      {WorkKind::gemm, "matrix products"},
-      {WorkKind::attention, "attention"},
-      {WorkKind::memory, "norms, elementwise, loss (memory)"},
-      {WorkKind::optimizer, "optimizer"},
-      {WorkKind::sync_copy, "gradient copies"},
-  }};
+std::string where_time_goes(const StudyPoint& point, const Words& words) {
   std::vector<Part> parts;
   double busy = 0;
   for (const auto& [kind, seconds] : point.prediction.breakdown) {
-    for (const auto& [named, name] : names) {
-      if (named != kind) continue;
-      parts.emplace_back(name, seconds);
-      busy += seconds;
-    }
+    if (kind == WorkKind::communication) continue;
+    parts.emplace_back(words("kernels." + std::string(name_of(kind))), seconds);
+    busy += seconds;
   }
-  return "\nWhat the GPU computes in a step, undisturbed\n" +
-         parts_text(parts, "= kernels of a step", busy);
+  return "\n" + wrap(words("kernels.title")) + "\n" +
+         parts_text(parts, words("kernels.total"), busy);
 }
 
-std::string verdicts(const StudyPoint& point, const GpuProfile& gpu) {
+std::string verdicts(const StudyPoint& point, const GpuProfile& gpu, const Words& words) {
   const Prediction& r = point.prediction;
-  std::vector<std::string> lines{pace(r)};
+  std::vector<std::string> lines{pace_sentence(r, words)};
   if (r.clock < 0.995) {
-    lines.push_back(fmt::format("The power limit of {:.0f} W holds the clock at {} of its maximum.",
-                                gpu.power_W,
-                                format_percent(r.clock, 0)));
+    lines.push_back(words("verdict.clock",
+                          fmt::arg("power", fmt::format("{:.0f}", gpu.power_W)),
+                          fmt::arg("share", format_percent(r.clock, 0))));
   }
-  lines.push_back(memory(r.memory, point.scenario, gpu));
-  if (!r.memory.fits) lines.push_back(remedies(r.memory));
+  lines.push_back(memory(r.memory, point.scenario, gpu, words));
+  if (!r.memory.fits) lines.push_back(remedies(r.memory, words));
   if (point.padded_vocabulary && point.padded_vocabulary->value < 0.99 * r.step.value) {
-    lines.push_back(
-        fmt::format("Hint: rows of {} logits are not aligned. With the vocabulary padded to {} the "
-                    "step takes {} instead of {}.",
-                    point.scenario.model.vocab,
-                    (point.scenario.model.vocab + 63) / 64 * 64,
-                    format_seconds(point.padded_vocabulary->value),
-                    format_seconds(r.step.value)));
+    lines.push_back(words("verdict.padding",
+                          fmt::arg("opening", words("opening.hint")),
+                          fmt::arg("vocab", point.scenario.model.vocab),
+                          fmt::arg("padded", (point.scenario.model.vocab + 63) / 64 * 64),
+                          fmt::arg("step", format_seconds(point.padded_vocabulary->value)),
+                          fmt::arg("now", format_seconds(r.step.value))));
   }
   if (r.unmeasured_share > 0.02) {
-    lines.push_back(
-        fmt::format("Caution: {} of the time is in shapes far from every measured point; "
-                    "there only formulas or class values speak.",
-                    format_percent(r.unmeasured_share, 0)));
+    lines.push_back(words("verdict.unmeasured",
+                          fmt::arg("opening", words("opening.caution")),
+                          fmt::arg("share", format_percent(r.unmeasured_share, 0))));
   }
   std::string out;
   for (const std::string& line : lines) out += "\n" + wrap(line) + "\n";

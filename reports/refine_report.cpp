@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reports/json_parts.h"
 #include "reports/text_table.h"
 
 namespace stepsight {
@@ -73,7 +74,7 @@ std::string refine_json(const RefineReport& report) {
   out["error_left_out"] = r.error_left_out;
   out["refused"] = report.refused;
   out["links"] = report.links;
-  return out.dump(1) + "\n";
+  return json_text(out) + "\n";
 }
 
 }  // namespace stepsight

@@ -42,17 +42,55 @@ std::vector<DocTable::Column> figure_columns(bool of_images, const Words& words)
           figure("memory_bytes", words("column.memory"))};
 }
 
-void add_figures(std::vector<Cell>& row, const StudyPoint& p) {
-  const Prediction& r = p.prediction;
-  row.push_back(seconds_cell(r.step.value));
-  row.push_back(count_cell(throughput(p)));
-  row.push_back(times_cell(p.weak.scaling.speedup));
-  row.push_back(share_cell(p.weak.scaling.efficiency));
-  row.push_back(p.strong ? times_cell(p.strong->scaling.speedup) : Cell("-"));
-  row.push_back(p.strong ? share_cell(p.strong->scaling.efficiency) : Cell("-"));
-  row.push_back(share_cell(r.mfu));
-  row.push_back(r.message_bytes > 0 ? seconds_cell(r.exposed_s) : Cell("-"));
-  row.push_back({format_bytes(r.memory.needed) + (r.memory.fits ? "" : " !"), r.memory.needed});
+struct Figures {
+  double step = 0, throughput = 0;
+  Scaling weak;
+  std::optional<Scaling> strong;
+  double mfu = 0;
+  std::optional<double> exposed;  // nothing where nothing is exchanged
+  double needed_bytes = 0;
+  bool fits = true;
+};
+
+// Of a point of a study or of a quick one: their fields have the same names.
+template <typename P>
+Figures figures_common(const Scenario& s, const P& r) {
+  Figures out;
+  out.step = r.step.value;
+  out.throughput = takes_images(s.model.family) ? r.samples_per_s : r.tokens_per_s;
+  out.mfu = r.mfu;
+  if (r.message_bytes > 0) out.exposed = r.exposed_s;
+  return out;
+}
+
+Figures figures_of(const StudyPoint& p) {
+  Figures out = figures_common(p.scenario, p.prediction);
+  out.weak = p.weak.scaling;
+  if (p.strong) out.strong = p.strong->scaling;
+  out.needed_bytes = p.prediction.memory.needed;
+  out.fits = p.prediction.memory.fits;
+  return out;
+}
+
+Figures figures_of(const QuickPoint& p) {
+  Figures out = figures_common(p.scenario, p.prediction);
+  out.weak = p.weak;
+  out.strong = p.strong;
+  out.needed_bytes = p.prediction.needed_bytes;
+  out.fits = p.prediction.fits;
+  return out;
+}
+
+void add_figures(std::vector<Cell>& row, const Figures& f) {
+  row.push_back(seconds_cell(f.step));
+  row.push_back(count_cell(f.throughput));
+  row.push_back(times_cell(f.weak.speedup));
+  row.push_back(share_cell(f.weak.efficiency));
+  row.push_back(f.strong ? times_cell(f.strong->speedup) : Cell("-"));
+  row.push_back(f.strong ? share_cell(f.strong->efficiency) : Cell("-"));
+  row.push_back(share_cell(f.mfu));
+  row.push_back(f.exposed ? seconds_cell(*f.exposed) : Cell("-"));
+  row.push_back({format_bytes(f.needed_bytes) + (f.fits ? "" : " !"), f.needed_bytes});
 }
 
 // A table of parts that add up to a whole, and the chart of the same figures.
@@ -165,7 +203,7 @@ Section scaling_section(const std::vector<StudyPoint>& curve, const Words& words
     band(weak, p.weak.speedup);
     if (p.strong) band(strong, p.strong->speedup);
     std::vector<Cell> row{whole_cell(p.scenario.cluster.gpus)};
-    add_figures(row, p);
+    add_figures(row, figures_of(p));
     table.rows.push_back(std::move(row));
   }
   if (strong.low.size() < strong.values.size()) strong.low = strong.high = {};  // not everywhere
@@ -175,24 +213,19 @@ Section scaling_section(const std::vector<StudyPoint>& curve, const Words& words
   return out;
 }
 
-Section sweep_section(const PredictReport& answers, const Words& words) {
+Section sweep_section(const ScenarioReport& report, const Words& words) {
   Section out{"sweep", words("section.sweep"), {}};
   DocTable table{"sweep", "", {}, {}};
-  for (const std::string& axis : answers.axes) {
-    table.columns.push_back(words_column(axis, axis == "name" ? "model" : axis));
-  }
-  if (answers.axes.empty()) table.columns.push_back(figure("gpus", "GPUs"));
-  for (DocTable::Column& c : figure_columns(images(answers.points.front()), words)) {
-    table.columns.push_back(std::move(c));
-  }
-  for (std::size_t i = 0; i < answers.points.size(); ++i) {
+  for (const std::string& axis : report.axes) table.columns.push_back(words_column(axis, axis_words(axis, words)));
+  const bool of_images = takes_images(report.sweep.front().scenario.model.family);
+  for (DocTable::Column& c : figure_columns(of_images, words)) table.columns.push_back(std::move(c));
+  for (std::size_t i = 0; i < report.sweep.size(); ++i) {
     std::vector<Cell> row;
-    for (const std::string& value : answers.coordinates[i]) row.emplace_back(value);
-    if (answers.axes.empty()) row.push_back(whole_cell(answers.points[i].scenario.cluster.gpus));
-    add_figures(row, answers.points[i]);
+    for (const std::string& value : report.coordinates[i]) row.emplace_back(value);
+    add_figures(row, figures_of(report.sweep[i]));
     table.rows.push_back(std::move(row));
   }
-  out.blocks.emplace_back(Paragraph{words("sweep.note", fmt::arg("points", answers.points.size()))});
+  out.blocks.emplace_back(Paragraph{words("sweep.note", fmt::arg("points", report.sweep.size()))});
   out.blocks.emplace_back(std::move(table));
   return out;
 }
@@ -261,19 +294,19 @@ Section memory_section(const StudyPoint& p, const GpuProfile& gpu, const Words& 
 }
 
 Document scenario_page(const ScenarioReport& report, const GpuProfile& gpu, const Words& words) {
-  const StudyPoint& focus = report.answers.points[focus_of(report.answers)];
+  const StudyPoint& focus = report.focus;
   Document out;
   out.kind = "scenario";
   out.language = words.language();
   out.table_words = words("page.table");
-  out.title = report.answers.title.empty() ? focus.scenario.model.name : report.answers.title;
-  out.question = question_line(focus.scenario, gpu);
+  out.title = report.title.empty() ? focus.scenario.model.name : report.title;
+  out.question = question_line(focus.scenario, gpu, words);
   out.verdict = verdict(focus, words);
   out.sections.push_back(answer_section(focus, gpu, words));
   if (report.curve.size() > 1) out.sections.push_back(scaling_section(report.curve, words));
-  const std::vector<std::string>& axes = report.answers.axes;
-  if (report.answers.points.size() > 1 && (axes.size() != 1 || axes.front() != "gpus")) {
-    out.sections.push_back(sweep_section(report.answers, words));
+  const std::vector<std::string>& axes = report.axes;
+  if (report.sweep.size() > 1 && (axes.size() != 1 || axes.front() != "gpus")) {
+    out.sections.push_back(sweep_section(report, words));
   }
   const Attribution& a = focus.prediction.attribution;
   const bool irregular = a.slowest + a.loading + a.stalls > 0;
@@ -281,10 +314,13 @@ Document scenario_page(const ScenarioReport& report, const GpuProfile& gpu, cons
   out.sections.push_back(kernels_section(focus, words));
   out.sections.push_back(timeline_section(report.trace, words));
   out.sections.push_back(memory_section(focus, gpu, words));
+  std::vector<StudyPoint> counts = report.curve;
+  counts.insert(counts.end(), report.larger.begin(), report.larger.end());
+  out.sections.push_back(cost_section(focus, counts, words));
   if (!focus.uncertainty.contributions.empty()) {
     out.sections.push_back(sensitivity_section(focus.uncertainty, words));
   }
-  out.sections.push_back(assumptions_section(focus, gpu, report.answers.notes, words));
+  out.sections.push_back(assumptions_section(focus, gpu, report.notes, words));
   out.sections.push_back(profile_section(gpu, words));
   Section copy{"copy", words("section.copy"), {}};
   copy.blocks.emplace_back(Paragraph{words("copy.note")});

@@ -10,6 +10,7 @@
 
 #include "model/transformer.h"
 #include "reports/fit_report.h"
+#include "reports/json_parts.h"
 #include "reports/text_table.h"
 
 namespace stepsight {
@@ -295,7 +296,7 @@ std::string models_json(std::span<const ModelShape> models) {
                    {"vocab", m.vocab},
                    {"tied_head", m.tied_head}});
   }
-  return out.dump(1) + "\n";
+  return json_text(out) + "\n";
 }
 
 std::string profiles_json(std::span<const GpuProfile> profiles) {
@@ -321,7 +322,7 @@ std::string profiles_json(std::span<const GpuProfile> profiles) {
                    {"sources", p.sources},
                    {"parameters", parameters}});
   }
-  return out.dump(1) + "\n";
+  return json_text(out) + "\n";
 }
 
 std::string links_json(std::span<const LinkRow> rows) {
@@ -337,7 +338,7 @@ std::string links_json(std::span<const LinkRow> rows) {
                    {"origin", describe(row.origin)},
                    {"source", c.source}});
   }
-  return out.dump(1) + "\n";
+  return json_text(out) + "\n";
 }
 
 }  // namespace stepsight

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/intervals.h"
+#include "reports/json_parts.h"
 #include "reports/money_report.h"
 #include "reports/predict_report.h"
 #include "reports/text_table.h"
@@ -22,7 +23,7 @@ constexpr std::array<std::string_view, 9> columns{"model", "name", "gpu", "gpus"
                                                   "batch", "seq", "accumulation", "precision"};
 
 std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_text(text, -1);
 }
 
 // A number or a truth value as it is, else in quotes.
@@ -113,11 +114,11 @@ void SweepRows::append(std::string& out,
   });
   fmt::format_to(to, ",\"fits\":{},\"bound_by\":\"{}\"", r.fits, bound_by(r));
   if (studied != nullptr) {
-    out += ",\"weak\":" + scaling_json(studied->weak).dump();
-    if (studied->strong) out += ",\"strong\":" + scaling_json(*studied->strong).dump();
-    out += ",\"intervals\":" + intervals_json(*studied, Figures::of_model).dump();
+    out += ",\"weak\":" + json_text(scaling_json(studied->weak), -1);
+    if (studied->strong) out += ",\"strong\":" + json_text(scaling_json(*studied->strong), -1);
+    out += ",\"intervals\":" + json_text(intervals_json(*studied, Figures::of_model), -1);
   }
-  if (money_) out += ",\"money\":" + money_json(s, money).dump();
+  if (money_) out += ",\"money\":" + json_text(money_json(s, money), -1);
   out += "}\n";
 }
 

@@ -1,7 +1,10 @@
 #include "reports/terminal_style.h"
 
 #include <array>
+#include <string>
 #include <utility>
+
+#include "reports/words.h"
 
 namespace stepsight {
 
@@ -12,18 +15,28 @@ constexpr std::string_view faint = "\x1b[2m";
 constexpr std::string_view bar = "\x1b[36m";
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> openings{{
-    {"DOES NOT FIT:", "\x1b[1;31m"},
-    {"Caution:", "\x1b[33m"},
-    {"Hint:", "\x1b[32m"},
+    {"opening.does_not_fit", "\x1b[1;31m"},
+    {"opening.caution", "\x1b[33m"},
+    {"opening.hint", "\x1b[32m"},
 }};
+
+// The opening that the line has in one of the languages; empty for none.
+std::string_view opening_of(std::string_view line, std::string_view key) {
+  for (const std::string& language : language_names()) {
+    const std::string_view opening = Words(language).text(key);
+    if (line.starts_with(opening)) return opening;
+  }
+  return {};
+}
 
 void append(std::string& out, std::string_view colour, std::string_view text) {
   out.append(colour).append(text).append(reset);
 }
 
 void append_line(std::string& out, std::string_view line) {
-  for (const auto& [opening, colour] : openings) {
-    if (!line.starts_with(opening)) continue;
+  for (const auto& [key, colour] : openings) {
+    const std::string_view opening = opening_of(line, key);
+    if (opening.empty()) continue;
     append(out, colour, opening);
     out += line.substr(opening.size());
     return;

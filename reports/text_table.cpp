@@ -9,25 +9,19 @@ namespace stepsight {
 
 namespace {
 
-// Columns on the terminal: UTF-8 continuation bytes take none.
-std::size_t width(const std::string& text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
 std::string pad(const std::string& text, std::size_t to, Align align) {
-  const std::string blanks(to - std::min(to, width(text)), ' ');
+  const std::string blanks(to - std::min(to, text_width(text)), ' ');
   return align == Align::left ? text + blanks : blanks + text;
 }
 
 std::vector<std::size_t> widths_of(const TextTable& table, bool with_header) {
   std::vector<std::size_t> widths;
   for (const TextTable::Column& c : table.columns) {
-    widths.push_back(with_header ? width(c.header) : 0);
+    widths.push_back(with_header ? text_width(c.header) : 0);
   }
   for (const auto& row : table.rows) {
     for (std::size_t i = 0; i < row.size() && i < widths.size(); ++i) {
-      widths[i] = std::max(widths[i], width(row[i]));
+      widths[i] = std::max(widths[i], text_width(row[i]));
     }
   }
   return widths;
@@ -75,8 +69,8 @@ std::string bar(double share, std::size_t whole) {
 // What names, times and shares leave of a line, at most a third of it.
 std::size_t room_for_bars(const std::vector<Part>& parts, const std::string& whole_name) {
   constexpr std::size_t figures = 24;  // "1000.0 ms", "100.0 %" and the blanks between columns
-  std::size_t name = width(whole_name);
-  for (const Part& part : parts) name = std::max(name, width(part.first));
+  std::size_t name = text_width(whole_name);
+  for (const Part& part : parts) name = std::max(name, text_width(part.first));
   return std::min(terminal_width / 3, terminal_width - std::min(terminal_width, name + figures));
 }
 
@@ -151,25 +145,6 @@ std::string parts_text(const std::vector<Part>& parts,
   }
   table.rows.push_back({whole_name, time(std::round(whole / unit.seconds * scale)), "100.0 %"});
   return table.body();
-}
-
-std::string wrap(std::string_view text, std::size_t room) {
-  std::string out;
-  std::size_t column = 0;
-  while (!text.empty()) {
-    const std::string word(text.substr(0, text.find(' ')));
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
-    if (column > 0 && column + 1 + width(word) > room) {
-      out += '\n';
-      column = 0;
-    } else if (column > 0) {
-      out += ' ';
-      ++column;
-    }
-    out += word;
-    column += width(word);
-  }
-  return out;
 }
 
 std::string format_significant(double value) {

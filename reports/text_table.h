@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "reports/text_width.h"
+
 namespace stepsight {
 
 inline constexpr std::size_t terminal_width = 80;
@@ -35,9 +37,6 @@ using Part = std::pair<std::string, double>;
 // add up to the printed whole, and the printed shares to 100 %: what rounding leaves over goes to
 // the largest part.
 std::string parts_text(const std::vector<Part>& parts, const std::string& whole_name, double whole);
-
-// Breaks a text into lines of at most `room` columns at its blanks; a longer word stays whole.
-std::string wrap(std::string_view text, std::size_t room = terminal_width);
 
 // A cell of a CSV file, quoted where it has to be (RFC 4180).
 std::string csv_cell(const std::string& text);

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reports/json_parts.h"
 #include "reports/text_table.h"
 
 namespace stepsight {
@@ -76,7 +77,7 @@ std::string splits_json(const std::vector<NamedSplit>& ranks) {
                             {"collectives", s.collectives.size()},
                             {"left_out", s.skipped}});
   }
-  return out.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json_text(out) + "\n";
 }
 
 }  // namespace stepsight

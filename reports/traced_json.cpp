@@ -82,7 +82,7 @@ std::string traced_json(const TracedReport& report) {
     out["points"].push_back(std::move(point));
   }
   out["notes"] = report.notes;
-  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(out) + "\n";
 }
 
 std::string traced_csv(const TracedReport& report) {

@@ -5,6 +5,7 @@
 
 #include "model/profile.h"
 #include "model/traced_step.h"
+#include "reports/words.h"
 #include "simulate/traced_prediction.h"
 
 namespace stepsight {
@@ -24,7 +25,9 @@ double kernel_seconds(const TracedStep& step, StepPart part);
 double samples_per_s(const TracedReport& report, const StudyPoint& point);
 
 // `gpu` is the card of the last point, which the text explains.
-std::string traced_text(const TracedReport& report, const GpuProfile& gpu);
+std::string traced_text(const TracedReport& report,
+                        const GpuProfile& gpu,
+                        const Words& words = Words());
 // {"schema": 1, "title", "trace": {...}, "axes", "points": [...], "notes"}; times in seconds, sizes
 // in bytes, null for what the trace does not say.
 std::string traced_json(const TracedReport& report);

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reports/json_parts.h"
 #include "reports/text_table.h"
 
 namespace stepsight {
@@ -20,7 +21,7 @@ std::string coverage_of(const ErrorSummary& s) {
 }
 
 std::vector<std::string> cells(const std::string& name, const ErrorSummary& s) {
-  return {name.substr(0, name_width),   format_count(static_cast<double>(s.n)),
+  return {cut(name, name_width),   format_count(static_cast<double>(s.n)),
           format_percent(s.mape),       format_percent(s.median_ape),
           format_percent(s.p90_ape),    format_percent(s.worst_ape),
           fmt::format("{:+.1f} %", 100 * s.bias), coverage_of(s)};
@@ -42,16 +43,22 @@ void add_coverage(nlohmann::ordered_json& out, const ErrorSummary& s) {
   out["median_width"] = s.median_width;
 }
 
-std::string row_table(const Validation& validation) {
+std::string row_table(const Validation& validation, const Words& words) {
   TextTable table;
   const bool memory = validation.memory().n > 0;
-  table.columns = {{"row", Align::left}, {"model", Align::left}, {"table", Align::left}, {"measured"},
-                   {"predicted"}, {"error"}, {"bound by", Align::left}};
-  if (memory) table.columns.push_back({"memory"});
+  table.columns = {{words("column.row"), Align::left},
+                   {words("column.model"), Align::left},
+                   {words("column.table"), Align::left},
+                   {words("column.measured")},
+                   {words("column.predicted")},
+                   {words("column.error")},
+                   {words("column.bound"), Align::left}};
+  if (memory) table.columns.push_back({words("column.memory")});
   for (const ValidationPoint& p : validation.points) {
     table.rows.push_back({p.id, p.groups.at("model"), p.groups.at("table"),
                           format_seconds(p.measured_s), format_seconds(p.predicted_s),
-                          fmt::format("{:+.1f} %", 100 * p.error()), p.host_bound ? "host" : "GPU"});
+                          fmt::format("{:+.1f} %", 100 * p.error()),
+                          p.host_bound ? words("bound.host") : "GPU"});
     if (!memory) continue;
     table.rows.back().push_back(
         p.measured_peak > 0 ? fmt::format("{:+.1f} %", 100 * p.memory_error()) : "-");
@@ -60,87 +67,82 @@ std::string row_table(const Validation& validation) {
 }
 
 // What is not a time of a whole step; empty where the rows do not measure it.
-std::string agreement_sentences(const Validation& validation) {
+std::string agreement_sentences(const Validation& validation, const Words& words) {
   std::string out;
   if (const Agreement a = validation.exposed(); a.n > 0) {
-    out += wrap(fmt::format("Exposed communication of {} rows: {} within 10 % or 1 ms; off by {} in the "
-                            "middle, {} at worst.",
-                            a.n,
-                            a.within,
-                            format_seconds(a.median),
-                            format_seconds(a.worst))) +
+    out += wrap(words("validation.exposed", fmt::arg("n", a.n), fmt::arg("within", a.within),
+                      fmt::arg("median", format_seconds(a.median)),
+                      fmt::arg("worst", format_seconds(a.worst)))) +
            "\n";
   }
   if (const Agreement a = validation.efficiency(); a.n > 0) {
-    out += wrap(fmt::format("Scaling efficiency of {} rows with a row of one GPU to compare with: {} within 2 "
-                            "points; off by {:.1f} in the middle, {:.1f} at worst.",
-                            a.n,
-                            a.within,
-                            100 * a.median,
-                            100 * a.worst)) +
+    const auto points = [](double share) { return fmt::format("{:.1f}", 100 * share); };
+    out += wrap(words("validation.efficiency", fmt::arg("n", a.n), fmt::arg("within", a.within),
+                      fmt::arg("median", points(a.median)), fmt::arg("worst", points(a.worst)))) +
            "\n";
   }
   return out;
 }
 
-std::string host_sentence(const FittedHost& host) {
+std::string host_sentence(const FittedHost& host, const Words& words) {
   std::string names;
   for (const std::string& row : host.rows) names += (names.empty() ? "" : ", ") + row;
-  return wrap(fmt::format("The host takes {:.2f} times as long as the profile's, fitted on {} rows that "
-                          "are left out above: {}.",
-                          host.factor,
-                          host.rows.size(),
-                          names)) +
+  return wrap(words("validation.host", fmt::arg("factor", fmt::format("{:.2f}", host.factor)),
+                    fmt::arg("n", host.rows.size()), fmt::arg("rows", names))) +
          "\n";
 }
 
-}  // namespace
-
-std::string validation_text(const Validation& validation, bool rows) {
-  std::string out;
-  std::string left_out;
-  if (rows && !validation.points.empty()) out += row_table(validation);
+// A table of the errors of all rows and of their groups; what a group has too many of is told below it.
+std::string error_table(const Validation& validation, const Words& words) {
   TextTable table;
-  table.columns = {{"group", Align::left}, {"rows"}, {"MAPE"}, {"median"}, {"p90"}, {"worst"}, {"bias"}, {"in 90 %"}};
-  table.rows.push_back(cells("all", validation.all()));
+  table.columns = {{words("column.group"), Align::left}, {words("column.rows")}, {"MAPE"},
+                   {words("column.median")},             {"p90"},                {words("column.worst")},
+                   {words("column.bias")},               {words("validation.covered")}};
+  table.rows.push_back(cells(words("validation.group_all"), validation.all()));
   std::vector<const ValidationPoint*> by_bound[2];
   for (const ValidationPoint& p : validation.points) by_bound[p.host_bound ? 1 : 0].push_back(&p);
-  table.rows.push_back(cells("bound by GPU or link", summarise(by_bound[0])));
-  table.rows.push_back(cells("bound by the host", summarise(by_bound[1])));
+  table.rows.push_back(cells(words("validation.bound_gpu"), summarise(by_bound[0])));
+  table.rows.push_back(cells(words("validation.group_host"), summarise(by_bound[1])));
   const ErrorSummary memory = validation.memory();
-  if (memory.n > 0) table.rows.push_back(cells("peak memory", memory));
+  if (memory.n > 0) table.rows.push_back(cells(words("validation.group_memory"), memory));
+  std::string left_out;
   for (const char* group : groups) {
     const auto parts = validation.by(group);
     if (parts.size() < 2) continue;
     const bool too_many = parts.size() > most_values;
     if (too_many) {
-      left_out += fmt::format("{} has {} values, shown are those with at least {} rows: see --json.\n",
-                              group,
-                              parts.size(),
-                              many_rows);
+      left_out += wrap(words("validation.many_values", fmt::arg("group", group), fmt::arg("n", parts.size()),
+                             fmt::arg("rows", many_rows))) +
+                  "\n";
     }
     for (const auto& [value, summary] : parts) {
       if (too_many && summary.n < many_rows) continue;
-      table.rows.push_back(cells(std::string(group) + " " + value, summary));
+      table.rows.push_back(
+          cells(words("validation.by_" + std::string(group), fmt::arg("value", value)), summary));
     }
   }
-  out += table.text();
-  out += left_out;
-  out += fmt::format("\n{} rows read, {} predicted", validation.rows, validation.points.size());
+  return table.text() + left_out;
+}
+
+}  // namespace
+
+std::string validation_text(const Validation& validation, bool rows, const Words& words) {
+  std::string out;
+  if (rows && !validation.points.empty()) out += row_table(validation, words);
+  out += error_table(validation, words) + "\n";
   std::size_t refused = 0;
   for (const auto& [reason, n] : validation.refused) refused += n;
-  out += fmt::format(", {} refused:\n", refused);
+  out += wrap(words("validation.read", fmt::arg("rows", validation.rows),
+                    fmt::arg("predicted", validation.points.size()), fmt::arg("refused", refused))) +
+         "\n";
   for (const auto& [reason, n] : validation.refused) out += fmt::format("  {:5}  {}\n", n, reason);
-  out += "error = predicted / measured - 1; MAPE is the mean of its absolute value.\n";
-  out += agreement_sentences(validation);
-  if (!validation.host.rows.empty()) out += host_sentence(validation.host);
+  out += wrap(words("validation.error_note")) + "\n";
+  out += agreement_sentences(validation, words);
+  if (!validation.host.rows.empty()) out += host_sentence(validation.host, words);
   const ErrorSummary all = validation.all();
   if (all.intervals > 0) {
-    out += wrap(fmt::format("in 90 %: {} of the {} complete rows without a flag lie within their 90 % "
-                            "interval; the middle one's ends are {} of the prediction apart.",
-                            format_percent(all.coverage90),
-                            all.intervals,
-                            format_percent(all.median_width, 0))) +
+    out += wrap(words("validation.coverage_note", fmt::arg("share", format_percent(all.coverage90)),
+                      fmt::arg("n", all.intervals), fmt::arg("width", format_percent(all.median_width, 0)))) +
            "\n";
   }
   return out;
@@ -193,7 +195,7 @@ std::string validation_json(const Validation& validation) {
     out["points"].back()["predicted_peak_bytes"] = p.predicted_peak;
     out["points"].back()["memory_error"] = p.memory_error();
   }
-  return out.dump(1) + "\n";
+  return json_text(out) + "\n";
 }
 
 }  // namespace stepsight

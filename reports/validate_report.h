@@ -2,12 +2,13 @@
 #pragma once
 #include <string>
 
+#include "reports/words.h"
 #include "simulate/validate.h"
 
 namespace stepsight {
 
 // `rows`: also one line a predicted row.
-std::string validation_text(const Validation& validation, bool rows);
+std::string validation_text(const Validation& validation, bool rows, const Words& words = Words());
 std::string validation_json(const Validation& validation);
 
 }  // namespace stepsight

@@ -20,12 +20,14 @@ std::string pace_sentence(const Prediction& p, const Words& words) {
   return words("pace.gpu", fmt::arg("share", format_percent(p.gpu_busy_s / p.step.value, 0)));
 }
 
+std::string batches_sentence(const Memory& m, const Words& words) {
+  return m.largest_batch > 0 ? words("memory.largest_batch", fmt::arg("batch", m.largest_batch))
+                             : words("memory.no_batch");
+}
+
 std::string memory_sentence(const Memory& m, double card_bytes, const Words& words) {
-  const std::string fits =
-      m.largest_batch > 0 ? words("memory.largest_batch", fmt::arg("batch", m.largest_batch))
-                          : words("memory.no_batch");
   return words(m.fits ? "memory.fits" : "memory.too_much", fmt::arg("needed", format_bytes(m.needed)),
-               fmt::arg("card", format_bytes(card_bytes)), fmt::arg("batches", fits));
+               fmt::arg("card", format_bytes(card_bytes)), fmt::arg("batches", batches_sentence(m, words)));
 }
 
 std::string verdict(const StudyPoint& point, const Words& words) {
@@ -51,70 +53,6 @@ std::string verdict(const StudyPoint& point, const Words& words) {
   if (!p.memory.fits) {
     out += words.text("sentence.gap");
     out += words("verdict.does_not_fit", fmt::arg("needed", format_bytes(p.memory.needed)));
-  }
-  return out;
-}
-
-namespace {
-
-// Bytes of the UTF-8 sequence that begins with `lead`.
-std::size_t sequence_bytes(char lead) {
-  const auto byte = static_cast<unsigned char>(lead);
-  return byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
-}
-
-// Three and four bytes: ideographs and their punctuation, as far as the catalogues use them.
-std::size_t columns_of(std::size_t bytes) {
-  return bytes >= 3 ? 2 : 1;
-}
-
-}  // namespace
-
-std::string wrap_wide(std::string_view text, std::size_t room) {
-  // Pieces that stay whole: an ideograph, or a run of other characters with the blank after it.
-  std::string out;
-  std::size_t used = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = at;
-    std::size_t width = 0;
-    do {
-      const std::size_t bytes = sequence_bytes(text[end]);
-      width += columns_of(bytes);
-      end += bytes;
-      if (bytes >= 3 || text[end - 1] == ' ') break;
-    } while (end < text.size() && sequence_bytes(text[end]) < 3);
-    const std::string_view piece = text.substr(at, end - at);
-    const bool blank = piece.back() == ' ';
-    // A line never begins with the punctuation that ends a clause.
-    const bool hangs = piece == "，" || piece == "。" || piece == "；" || piece == "：" || piece == "）";
-    if (used > 0 && used + width - (blank ? 1 : 0) > room - (hangs ? 0 : 2)) {
-      while (!out.empty() && out.back() == ' ') out.pop_back();
-      out += '\n';
-      used = 0;
-    }
-    out += piece;
-    used += width;
-    at = end;
-  }
-  return out;
-}
-
-std::string verdict_text(const StudyPoint& point, const GpuProfile& gpu, const Words& words) {
-  std::string out;
-  const auto add = [&](const std::string& paragraph) { out += "\n" + wrap_wide(paragraph) + "\n"; };
-  add(verdict(point, words));
-  add(memory_sentence(point.prediction.memory, gpu.memory_bytes, words));
-  const Quantiles& step = point.uncertainty.step;
-  if (step.p95 > step.p5) {
-    add(words("verdict.interval", fmt::arg("from", format_seconds(step.p5)),
-              fmt::arg("to", format_seconds(step.p95))));
-  }
-  if (const Contribution* weakest = weakest_input(point.uncertainty)) {
-    add(words("sensitivity.weakest", fmt::arg("input", weakest->input),
-              fmt::arg("share", format_percent(weakest->share, 0))));
-  }
-  if (point.prediction.unmeasured_share > 0.02) {
-    add(words("assumptions.unmeasured", fmt::arg("share", format_percent(point.prediction.unmeasured_share, 0))));
   }
   return out;
 }

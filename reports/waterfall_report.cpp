@@ -48,21 +48,22 @@ std::string change(const Row& r) {
 
 }  // namespace
 
-std::string between_text(const StepsBetween& between) {
+std::string between_text(const StepsBetween& between, const Words& words) {
   if (between.from_name == between.to_name) return "";
   TextTable table;
-  table.columns = {{"", Align::left}, {between.from_name}, {between.to_name}, {"change"}};
+  table.columns = {
+      {"", Align::left}, {between.from_name}, {between.to_name}, {words("column.change")}};
   const auto add = [&](const Row& r, const std::string& name) {
     table.rows.push_back({name, milliseconds(r.from), milliseconds(r.to), change(r)});
   };
   for (const Row& r : rows_of(between)) {
-    if (r.from > 0 || r.to > 0) add(r, r.cause);
+    if (r.from > 0 || r.to > 0) add(r, words("cause." + r.cause));
   }
-  add(whole(between), "= step");
+  add(whole(between), words("why.total_one"));
   return "\n" +
-         wrap(fmt::format("From {} to {}: what a step takes, cause by cause",
-                          between.from_name,
-                          between.to_name)) +
+         wrap(words("between.title",
+                    fmt::arg("from", between.from_name),
+                    fmt::arg("to", between.to_name))) +
          "\n" + table.fitted();
 }
 

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "reports/words.h"
 #include "simulate/waterfall.h"
 
 namespace stepsight {
@@ -15,7 +16,7 @@ struct StepsBetween {
 
 // A line a cause that either step has, its time in both and what it adds or takes away; the last
 // line is the step. Empty for a default one.
-std::string between_text(const StepsBetween& between);
+std::string between_text(const StepsBetween& between, const Words& words);
 // {"from", "to", "causes": [{"cause", "from_ps", "to_ps", "more_ps", "less_ps"}], "from_step_ps",
 // "to_step_ps"}: to_step_ps = from_step_ps + the sum of more_ps - the sum of less_ps, and a step is
 // the sum of its causes, to the picosecond; nothing is below 0.

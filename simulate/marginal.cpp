@@ -54,6 +54,31 @@ std::pair<const Spending*, const Spending*> alike(const StudyPoint& a, const Stu
   return {cheaper, nullptr};
 }
 
+// What an hour of training with b is worth more than one with a, before the power.
+std::optional<double> worth_of_hour(const StudyPoint& a, const StudyPoint& b) {
+  const Money& before = *a.money;
+  const Money& after = *b.money;
+  if (b.scenario.cost.day_worth && before.run_s && after.run_s) {
+    const double days = (before.run_s->value - after.run_s->value) / day;
+    return *b.scenario.cost.day_worth * days / (after.run_s->value / 3600);
+  }
+  if (!before.rent) return std::nullopt;
+  const auto work = [](const StudyPoint& p) { return throughput(p) * p.money->goodput.share; };
+  return before.rent->per_hour * (work(b) / work(a) - 1);
+}
+
+std::optional<double> payback_hours(const StudyPoint& a, const StudyPoint& b) {
+  if (!a.money || !b.money || !b.scenario.cost.gpu_price) return std::nullopt;
+  const std::optional<double> worth = worth_of_hour(a, b);
+  if (!worth) return std::nullopt;
+  const Prices& prices = b.scenario.cost;
+  const double power_kW = b.money->power_kW.value_or(0) - a.money->power_kW.value_or(0);
+  const double earned = *worth - power_kW * prices.power_price_per_kWh.value_or(0);
+  const double bought = b.money->purchase.total() - a.money->purchase.total();
+  if (!(earned > 0) || !(bought > 0)) return std::nullopt;
+  return bought * (1 - prices.resale_share.value_or(0)) / earned;
+}
+
 MarginalStep step_between(std::span<const StudyPoint> points,
                           std::size_t first,
                           std::size_t from,
@@ -82,6 +107,7 @@ MarginalStep step_between(std::span<const StudyPoint> points,
       if (*out.days_saved > 0) out.cost_per_day = *out.added_cost / *out.days_saved;
     }
   }
+  out.payback_hours = payback_hours(a, b);
   const std::optional<double> worth = b.scenario.cost.day_worth;
   if (worth && out.added_cost && out.days_saved) {
     out.worth_it = *out.added_cost <= *worth * *out.days_saved;

@@ -24,6 +24,10 @@ struct MarginalStep {
   std::optional<double> cost_per_day;  // that is saved; nothing where none is
   // A million tokens more at the same time: added cost an hour over added throughput.
   std::optional<double> cost_per_added_million;
+  // Hours of training after which the added cards, bought, have earned what they lose over their life: an
+  // hour is worth the days that they save (`day_worth`), else the rent of the throughput that they add at
+  // the price of `from`; their power is taken off. Nothing where that is never or a price is not known.
+  std::optional<double> payback_hours;
   bool worth_it = true;
 };
 

@@ -1,5 +1,6 @@
 #include "simulate/scaling_curve.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "model/errors.h"
@@ -10,13 +11,16 @@ namespace stepsight {
 
 namespace {
 
+constexpr std::int64_t usual_machine = 8;  // cards that a machine has room for
+
 std::optional<Scenario> with_gpus(const Scenario& scenario, std::int64_t gpus) {
   if (gpus == 1) {
     return on_one_gpu(scenario, scenario.training.global_batch > 0);
   }
   Scenario out = scenario;
   out.cluster.gpus = gpus;
-  const std::int64_t each = scenario.cluster.gpus / scenario.cluster.nodes;
+  const std::int64_t own = scenario.cluster.gpus / scenario.cluster.nodes;
+  const std::int64_t each = scenario.cluster.nodes == 1 ? std::max(own, usual_machine) : own;
   out.cluster.nodes = gpus <= each ? 1 : gpus / each;
   if (gpus > each && gpus % each != 0) return std::nullopt;
   const Parallel& p = out.parallel;
@@ -34,26 +38,42 @@ std::optional<Scenario> with_gpus(const Scenario& scenario, std::int64_t gpus) {
   return out;
 }
 
+// Nothing for a number of GPUs that cannot be.
+std::optional<StudyPoint> point_with(const Scenario& scenario,
+                                     std::int64_t gpus,
+                                     const GpuProfile& gpu,
+                                     const ModelError& error) {
+  const std::optional<Scenario> other = with_gpus(scenario, gpus);
+  if (!other) return std::nullopt;
+  const ProfileOf profile_of = [&](const std::string&) -> const GpuProfile& { return gpu; };
+  try {
+    return std::move(study({&*other, 1}, profile_of, error).front());
+  } catch (const UserError&) {
+    return std::nullopt;  // a link that joins only groups of certain sizes
+  }
+}
+
 }  // namespace
 
 std::vector<StudyPoint> scaling_curve(const Scenario& scenario,
                                       const GpuProfile& gpu,
                                       const ModelError& error) {
-  std::vector<std::int64_t> counts;
-  for (std::int64_t n = 1; n < scenario.cluster.gpus; n *= 2) counts.push_back(n);
-  counts.push_back(scenario.cluster.gpus);
   std::vector<StudyPoint> out;
-  for (const std::int64_t n : counts) {
-    const std::optional<Scenario> other = n == scenario.cluster.gpus ? scenario : with_gpus(scenario, n);
-    if (!other) continue;
-    try {
-      const std::vector<StudyPoint> point =
-          study({&*other, 1}, [&](const std::string&) -> const GpuProfile& { return gpu; }, error);
-      out.push_back(point.front());
-    } catch (const UserError&) {
-      // A link that joins only groups of certain sizes.
-      if (n == scenario.cluster.gpus) throw;
-    }
+  for (std::int64_t n = 1; n < scenario.cluster.gpus; n *= 2) {
+    if (std::optional<StudyPoint> point = point_with(scenario, n, gpu, error)) out.push_back(std::move(*point));
+  }
+  const ProfileOf profile_of = [&](const std::string&) -> const GpuProfile& { return gpu; };
+  out.push_back(std::move(study({&scenario, 1}, profile_of, error).front()));
+  return out;
+}
+
+std::vector<StudyPoint> larger_counts(const Scenario& scenario,
+                                      const GpuProfile& gpu,
+                                      const ModelError& error) {
+  std::vector<StudyPoint> out;
+  for (const std::int64_t times : {2, 4}) {
+    std::optional<StudyPoint> point = point_with(scenario, times * scenario.cluster.gpus, gpu, error);
+    if (point) out.push_back(std::move(*point));
   }
   return out;
 }

@@ -13,4 +13,11 @@ std::vector<StudyPoint> scaling_curve(const Scenario& scenario,
                                       const GpuProfile& gpu,
                                       const ModelError& error);
 
+// The scenario on twice and four times its GPUs, all else kept: what the next cards would bring. One machine
+// grows to eight cards, then there are more of them. Counts that the link does not join, or that the batch or
+// the splits do not allow, are left out.
+std::vector<StudyPoint> larger_counts(const Scenario& scenario,
+                                      const GpuProfile& gpu,
+                                      const ModelError& error);
+
 }  // namespace stepsight

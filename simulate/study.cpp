@@ -7,10 +7,6 @@ namespace stepsight {
 
 namespace {
 
-double work_of(const Scenario& s) {
-  return static_cast<double>(data_parallel(s) * s.training.batch * s.training.accumulation);
-}
-
 // A step with how sure it is.
 struct Answer {
   Scenario scenario;
@@ -35,7 +31,7 @@ class Study {
     out.one_gpu = base.step;
     out.step = many.step;
     out.scaling = scaling(
-        base.step.value, work_of(base.scenario), 1, many.step.value, work_of(many.scenario), gpus);
+        base.step.value, samples_of_step(base.scenario), 1, many.step.value, samples_of_step(many.scenario), gpus);
     out.one_gpu_s = base.uncertainty.step;
     out.step_s = many.uncertainty.step;
     out.speedup =
@@ -44,22 +40,14 @@ class Study {
     return out;
   }
 
-  // Strong scaling of a scenario whose global batch is fixed compares it with one GPU that does all of
-  // it; otherwise the work is what one GPU does, shared out.
   [[nodiscard]] std::optional<ScalingPoint> strong_point(const Answer& base,
                                                          const Answer& many) const {
-    const Scenario& scenario = many.scenario;
-    if (scenario.training.global_batch > 0) {
-      return scaling_point(answer(on_one_gpu(scenario, true)), many);
-    }
-    const std::optional<Scenario> less =
-        strong_scaling_of(base.scenario, data_parallel(scenario));
-    if (!less) return std::nullopt;
-    Scenario shared = scenario;
-    shared.training = less->training;
-    const bool same = shared.training.batch == scenario.training.batch &&
-                      shared.training.accumulation == scenario.training.accumulation;
-    return scaling_point(base, same ? many : answer(std::move(shared)));
+    std::optional<SameWork> pair = same_work_pair(many.scenario);
+    if (!pair) return std::nullopt;
+    // Only a fixed global batch is more than one GPU's own.
+    const bool own = many.scenario.training.global_batch == 0;
+    const Answer one = own ? base : answer(std::move(pair->one));
+    return scaling_point(one, same_step(pair->many, many.scenario) ? many : answer(std::move(pair->many)));
   }
 
  private:
@@ -101,6 +89,22 @@ Scenario on_one_gpu(const Scenario& scenario, bool same_work) {
   one.cluster.gpus = 1;
   if (scenario.cluster.gpus > 1) one.cluster.link.clear();
   return one;
+}
+
+// Strong scaling of a scenario whose global batch is fixed compares it with one GPU that does all of it;
+// otherwise the work is what one GPU does, shared out.
+std::optional<SameWork> same_work_pair(const Scenario& scenario) {
+  if (scenario.training.global_batch > 0) return SameWork{on_one_gpu(scenario, true), scenario};
+  Scenario one = on_one_gpu(scenario, false);
+  const std::optional<Scenario> less = strong_scaling_of(one, data_parallel(scenario));
+  if (!less) return std::nullopt;
+  Scenario many = scenario;
+  many.training = less->training;
+  return SameWork{std::move(one), std::move(many)};
+}
+
+bool same_step(const Scenario& a, const Scenario& b) {
+  return a.training.batch == b.training.batch && a.training.accumulation == b.training.accumulation;
 }
 
 std::vector<StudyPoint> study(std::span<const Scenario> points,

@@ -48,4 +48,13 @@ std::vector<StudyPoint> study(std::span<const Scenario> points,
 // The scenario on one GPU without a link; `same_work`: with the global batch of all its GPUs.
 Scenario on_one_gpu(const Scenario& scenario, bool same_work);
 
+// The same work on one GPU and on all of the scenario's: its global batch where it fixes one, else the
+// batch of one GPU shared out; nothing where that cannot be.
+struct SameWork {
+  Scenario one, many;
+};
+std::optional<SameWork> same_work_pair(const Scenario& scenario);
+// Whether two scenarios of one job take the same steps: the batch of each GPU and the micro-steps.
+bool same_step(const Scenario& a, const Scenario& b);
+
 }  // namespace stepsight

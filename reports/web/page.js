@@ -146,7 +146,7 @@
       const chart = JSON.parse(figure.querySelector("script").textContent);
       const plot = figure.querySelector(".plot");
       const rows = chart.categories.length;
-      plot.style.height = chart.kind === "lines" ? "300px" : chart.kind === "scatter" ? "480px"
+      plot.style.height = chart.kind === "lines" ? "300px" : chart.kind === "scatter" ? Math.min(480, plot.clientWidth) + "px"
         : (isNarrow() ? 46 : 30) * rows + 12 + "px";
       plot.replaceChildren();
       const picture = echarts.init(plot, null, { renderer: "svg" });

@@ -57,6 +57,9 @@ good predict --model llama3-405b --gpu h100-sxm --gpus 16384 --nodes 2048 --accu
 bad 'did you mean `--batch`' predict --bach 4
 wide=1 good predict "${flags[@]}" --gpus 8 --link nvlink4-nvswitch --lang zh
 has '扩展效率'
+wide=1 good predict "${flags[@]}" --gpus 1,8 --link nvlink4-nvswitch --between --lang zh
+has '从 gpus = 1 到 gpus = 8'
+has '暴露的数据传输'
 bad 'lang' predict "${flags[@]}" --lang xx
 bad 'csv' predict "${flags[@]}" --json --csv
 

@@ -85,6 +85,9 @@ good predict "${resnet[@]}" --gpus 1,8 --batch 64 --rent-per-gpu-hour 3 --csv
 has 'step_time_p5_s,step_time_p95_s.*exposed_communication_p95_s.*cost_per_step_p95'
 fields=$(awk -F, '{print NF}' out | sort -u | wc -l)
 [ "$fields" -eq 1 ] || fail "rows of different lengths"
+good predict "${resnet[@]}" --gpus 1,8 --batch 64 --rent-per-gpu-hour 3 --lang zh
+has '主机下发一步所需的时间'
+has '8 张 GPU 的成本'
 bad '\[cost\] with a trace needs --batch' predict "${resnet[@]}" --gpus 8 --rent-per-gpu-hour 3
 bad '\[loader\] with a trace needs --batch' predict "${resnet[@]}" --gpus 8 --node-samples-per-s 100
 bad "tokens: a trace does not say how many" predict "${resnet[@]}" --gpus 8 --batch 64 --tokens 1e9

@@ -53,6 +53,21 @@ sed -n '/^## Ask it again/,$p' flags.md | awk '/^```/ { inside = !inside; next }
 "$program" report again.toml --json -o again.json
 diff <(grep '"step_s"' flags.json) <(grep '"step_s"' again.json) || fail "the scenario to copy asks something else"
 
+# Prices: the cost section, and without them the key to give.
+wide=1 good report "$source_dir/scenarios/rented_4090s.toml"
+has '^## Cost and payback'
+has '^| a million tokens, rented |'
+has '^\*\*What each added card brings'
+wide=1 good report "$scenario"
+has 'rent\\_per\\_gpu\\_hour'
+# A thousand points: the same bytes on any number of cores, in seconds of CPU that are a few.
+batches=$(seq -s, 1 50)
+"$program" report "$scenario" --gpus 8 --batch "$batches" --seq "$(seq -s, 64 48 1000)" -o many.html
+[ "$(grep -c '<tr>' many.html)" -gt 1000 ] || fail "a sweep without its rows"
+taskset -c 0 "$program" report "$scenario" --gpus 8 --batch "$batches" --seq "$(seq -s, 64 48 1000)" -o again.html ||
+  fail "on one core"
+cmp many.html again.html || fail "the number of cores changes a report"
+
 # A table of runs.
 "$program" report --runs "$source_dir/tests/validation/own_h200_runs.csv" -o runs.html
 grep -q '<h2>Error by group</h2>' runs.html || fail "no errors by group"

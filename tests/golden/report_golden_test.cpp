@@ -21,6 +21,13 @@ Scenario small_scenario(std::int64_t gpus) {
   s.cluster.gpu = "toy";
   s.cluster.gpus = gpus;
   s.cluster.link = gpus > 1 ? "wire" : "";
+  s.run.tokens = 1e10;
+  s.cost.rent_per_gpu_hour = 2;
+  s.cost.gpu_price = 20000;
+  s.cost.node_price = 30000;
+  s.cost.facility_share = 0.1;
+  s.cost.power_price_per_kWh = 0.2;
+  s.cost.gpu_power_W = 500;
   return s;
 }
 
@@ -58,17 +65,35 @@ StudyPoint some_point(std::int64_t gpus) {
   p.weak.speedup = {0.9 * s, s, 1.1 * s};
   p.weak.efficiency = scaled(p.weak.speedup, 1 / n);
   if (several) p.strong = p.weak;
+  const Quantiles& step = p.uncertainty.step;
+  p.money = money_of(p.scenario, toy_gpu(), {r.step.value, step.p5, step.p95});
   return p;
+}
+
+QuickPoint quick(const StudyPoint& p) {
+  QuickPoint out;
+  out.scenario = p.scenario;
+  out.prediction.step = p.prediction.step;
+  out.prediction.tokens_per_s = p.prediction.tokens_per_s;
+  out.prediction.mfu = p.prediction.mfu;
+  out.prediction.exposed_s = p.prediction.exposed_s;
+  out.prediction.message_bytes = p.prediction.message_bytes;
+  out.prediction.needed_bytes = p.prediction.memory.needed;
+  out.weak = p.weak.scaling;
+  if (p.strong) out.strong = p.strong->scaling;
+  return out;
 }
 
 ScenarioReport some_report() {
   ScenarioReport out;
-  out.answers.title = "What do 2 cards bring?";
-  out.answers.axes = {"gpus"};
-  out.answers.coordinates = {{"1"}, {"2"}};
-  out.answers.points = {some_point(1), some_point(2)};
-  out.answers.notes = {"wire: a class value."};
-  out.curve = out.answers.points;
+  out.title = "What do 2 cards bring?";
+  out.axes = {"gpus"};
+  out.coordinates = {{"1"}, {"2"}};
+  out.curve = {some_point(1), some_point(2)};
+  for (const StudyPoint& p : out.curve) out.sweep.push_back(quick(p));
+  out.focus = out.curve.back();
+  out.larger = {some_point(4)};
+  out.notes = {"wire: a class value."};
   out.trace.tracks = {{"GPU 0, as all 2 of them", "compute", TrackKind::compute, 0},
                       {"GPU 0, as all 2 of them", "communication", TrackKind::communication, 0}};
   out.trace.names = {"forward", "bucket"};

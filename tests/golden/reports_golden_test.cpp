@@ -181,7 +181,8 @@ TEST_CASE("A sweep with intervals and levers reads as approved") {
   check_golden("predict_sure.json", predict_json(sure_sweep()));
 }
 
-TEST_CASE("The cost of a sweep over cards reads as approved") {
+// With prices, a run's length and failures.
+static PredictReport priced_sweep() {
   PredictReport report = gpus_sweep();
   GpuProfile gpu = toy_gpu();
   gpu.power_W = 500;
@@ -201,8 +202,17 @@ TEST_CASE("The cost of a sweep over cards reads as approved") {
     const double step = p.prediction.step.value;
     p.money = money_of(s, gpu, {step, 0.9 * step, 1.2 * step});
   }
-  check_golden("predict_money.txt", predict_text(report, gpu));
-  check_golden("predict_money.json", predict_json(report));
+  return report;
+}
+
+TEST_CASE("The cost of a sweep over cards reads as approved") {
+  check_golden("predict_money.txt", predict_text(priced_sweep(), toy_gpu()));
+  check_golden("predict_money.json", predict_json(priced_sweep()));
+}
+
+TEST_CASE("A prediction in Chinese reads as approved") {
+  check_golden("predict_sure_zh.txt", predict_text(sure_sweep(), toy_gpu(), Words("zh")));
+  check_golden("predict_money_zh.txt", predict_text(priced_sweep(), toy_gpu(), Words("zh")));
 }
 
 TEST_CASE("The machine's form of a prediction reads as approved") {

@@ -11,6 +11,7 @@
 
 #include "model/io/profile_file.h"
 #include "model/io/scenario_file.h"
+#include "reports/text_width.h"
 #include "tests/catch2.h"
 
 namespace stepsight {
@@ -51,7 +52,7 @@ std::vector<PredictReport> examples() {
 std::size_t longest_line(const std::string& text) {
   std::istringstream in(text);
   std::size_t longest = 0;
-  for (std::string line; std::getline(in, line);) longest = std::max(longest, line.size());
+  for (std::string line; std::getline(in, line);) longest = std::max(longest, text_width(line));
   return longest;
 }
 
@@ -68,9 +69,11 @@ void check_finite(const json& value) {
 
 TEST_CASE("No line of a prediction is wider than 80 columns") {
   for (const PredictReport& report : examples()) {
-    const std::string text = predict_text(report, h200());
-    INFO(text);
-    CHECK(longest_line(text) <= 80);
+    for (const std::string& language : language_names()) {
+      const std::string text = predict_text(report, h200(), Words(language));
+      INFO(text);
+      CHECK(longest_line(text) <= 80);
+    }
   }
 }
 

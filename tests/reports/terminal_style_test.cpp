@@ -27,6 +27,7 @@ TEST_CASE("colours add nothing but colours") {
   CHECK(without_sequences(coloured) == text);
   CHECK(coloured.find("\x1b[36m####\x1b[0m\n") != std::string::npos);
   CHECK(coloured.find("\x1b[1;31mDOES NOT FIT:\x1b[0m 9 GB") != std::string::npos);
+  CHECK(with_colours("显存不足：需要 9 GB") == "\x1b[1;31m显存不足：\x1b[0m需要 9 GB");
   CHECK(with_colours("") == "");
   CHECK(with_colours("plain text\n") == "plain text\n");
 }

@@ -1,6 +1,8 @@
 #include "reports/words.h"
 
-#include "reports/verdict.h"
+#include "reports/certainty.h"
+#include "reports/text_table.h"
+#include "simulate/waterfall.h"
 
 #include <algorithm>
 #include <set>
@@ -55,6 +57,25 @@ TEST_CASE("the Chinese catalogue is Chinese, but for names that stay") {
   }
 }
 
+TEST_CASE("every input that a prediction can be unsure of has words") {
+  for (const std::string& language : language_names()) {
+    const Words words(language);
+    for (const std::string_view input : step_input_names) CHECK_FALSE(input_words(input, words).empty());
+    CHECK_FALSE(input_words("the model itself", words).empty());
+    CHECK_FALSE(outside_words("shapes far from every measured one", words).empty());
+  }
+  CHECK(outside_words("matrix products, link bandwidth", Words("zh")) == "矩阵乘，互连带宽");
+}
+
+TEST_CASE("every cause of a step's time has words, in English those of the machine's form") {
+  for (std::size_t i = 0; i < step_cause_count; ++i) {
+    const std::string_view name = name_of(static_cast<StepCause>(i));
+    const std::string key = "cause." + std::string(name);
+    CHECK(Words("en").text(key) == name);
+    CHECK_FALSE(Words("zh").text(key).empty());
+  }
+}
+
 TEST_CASE("a language that is not there is named as the user's mistake") {
   CHECK_THROWS_AS(Words("xx"), UserError);
 }
@@ -62,7 +83,7 @@ TEST_CASE("a language that is not there is named as the user's mistake") {
 TEST_CASE("text with ideographs breaks between them, within 80 columns, and loses nothing but blanks") {
   const std::string text =
       "8 张 GPU 完成的工作量是单卡的 7.63 倍（每卡批量不变，扩展效率 95 %）；每步耗时 119 ms。瓶颈在 GPU 计算：每步有 100 % 的时间在计算。";
-  const std::string wrapped = wrap_wide(text);
+  const std::string wrapped = wrap(text);
   std::string joined;
   std::size_t columns = 0;
   for (std::size_t i = 0; i < wrapped.size(); ++i) {
@@ -80,7 +101,7 @@ TEST_CASE("text with ideographs breaks between them, within 80 columns, and lose
   std::erase(whole, ' ');
   CHECK(joined == whole);
   CHECK(wrapped.find('\n') != std::string::npos);
-  CHECK(wrap_wide("one two", 5) == "one\ntwo");
+  CHECK(wrap("one two", 5) == "one\ntwo");
 }
 
 }  // namespace stepsight

@@ -210,6 +210,46 @@ TEST_CASE("a day that costs more than it is worth ends the buying") {
   CHECK(line.last_worth == 1);  // 24 (4 four - 2 two) is 617 for 25.7 days: 24 a day
 }
 
+TEST_CASE("added cards have paid for themselves when the rent of what they add is what they lose") {
+  std::vector<StudyPoint> points = sweep({{1, 100}, {2, 180}});
+  for (StudyPoint& p : points) {
+    Scenario& s = p.scenario;
+    s.cost = {};
+    s.cost.rent_per_gpu_hour = 2;
+    s.cost.gpu_price = 10000;
+    s.cost.resale_share = 0.25;
+    s.cost.power_price_per_kWh = 0.1;
+    s.cost.gpu_power_W = 500;
+    const double step = samples_of_step(s) / p.prediction.samples_per_s;
+    p.money = money_of(s, card_of(500), {step, step, step});
+  }
+  const std::vector<std::string> axes{"gpus"};
+  const std::vector<std::vector<std::string>> at{{"1"}, {"2"}};
+  const auto payback = [&] { return marginal_lines(points, {axes, at}).at(0).steps.at(0).payback_hours; };
+  // 80 % more throughput for rent of 2 an hour is worth 1.60; its power costs 0.05. 7,500 are lost.
+  CHECK_THAT(*payback(), WithinRel(7500 / 1.55, 1e-9));
+  // With perfect scaling the second card pays like the first: money_of()'s break-even.
+  points[1].prediction.samples_per_s = 200;
+  CHECK_THAT(*payback(), WithinRel(*points[0].money->break_even_hours, 1e-9));
+  // Where it adds less than its power costs it never does.
+  points[1].prediction.samples_per_s = 102;
+  CHECK_FALSE(payback().has_value());
+  points[1].prediction.samples_per_s = 180;
+  for (StudyPoint& p : points) {
+    p.scenario.cost.rent_per_gpu_hour.reset();
+    p.money->rent.reset();
+  }
+  CHECK_FALSE(payback().has_value());  // nobody says what an hour is worth
+  // 10 a day that is saved: of 1e7 s on one card 4.44e6 are, while it runs for 5.56e6.
+  for (StudyPoint& p : points) {
+    p.scenario.cost.day_worth = 10;
+    const double run = 1e9 / p.prediction.samples_per_s;
+    p.money->run_s = Figure{run, run, run};
+  }
+  const double days = (1e7 - 1e9 / 180) / 86400;
+  CHECK_THAT(*payback(), WithinRel(7500 / (10 * days / (1e9 / 180 / 3600) - 0.05), 1e-9));
+}
+
 TEST_CASE("another link may cost as much more as the machines are worth that it replaces") {
   std::vector<StudyPoint> points = sweep({{8, 100}, {8, 125}});
   for (StudyPoint& p : points) {
