@@ -11,8 +11,7 @@ namespace {
 
 Document document_of(const ScenarioFlags& flags, const std::string& language, Profiles& profiles) {
   const ScenarioReport report = answer_report(flags, profiles);
-  const Scenario& focus = report.answers.points[focus_of(report.answers)].scenario;
-  return scenario_page(report, profiles.get(focus.cluster.gpu), Words(language));
+  return scenario_page(report, profiles.get(report.focus.scenario.cluster.gpu), Words(language));
 }
 
 std::string error_json(const UserError& error) {

@@ -1,8 +1,5 @@
 #include "cli/report_answer.h"
 
-#include <algorithm>
-#include <thread>
-
 #include "cli/scenario_text.h"
 #include "model/io/model_error_file.h"
 #include "simulate/scaling_curve.h"
@@ -22,7 +19,7 @@ ScenarioReport answer_report(const ScenarioFile& file, Profiles& profiles, std::
   out.coordinates = coordinates_of(file);
   out.notes = std::move(notes);
   const ProfileOf profile_of = [&](const std::string& name) -> const GpuProfile& { return profiles.get(name); };
-  out.sweep = quick_study(file.points, profile_of, std::max(1U, std::thread::hardware_concurrency()));
+  out.sweep = quick_study(file.points, profile_of, 0);
   const Scenario& focus = file.points[focus_of(file.points)];
   const GpuProfile& gpu = profiles.get(focus.cluster.gpu);
   note_link(focus, gpu, out.notes);

@@ -104,12 +104,12 @@ std::string line_text(const PredictReport& report, const MarginalLine& line, con
       {"GPUs"}, {words(images ? "worth.images" : "worth.tokens")}, {words("worth.share")}};
   if (cost)
     table.columns.push_back(
-        {words("worth.million", fmt::arg("currency", currency)), Align::right, 1});
+        {words("worth.million", fmt::arg("currency", currency)), Align::right, 3});
   if (days) {
     table.columns.push_back({words("worth.days")});
     table.columns.push_back({words("worth.day", fmt::arg("currency", currency)), Align::right, 2});
   }
-  if (payback) table.columns.push_back({words("worth.payback"), Align::right, 3});
+  if (payback) table.columns.push_back({words("worth.payback"), Align::right, 1});
   for (const MarginalStep& s : line.steps) {
     const Scenario& to = report.points[s.to].scenario;
     const double each = images ? 1 : static_cast<double>(to.training.seq);
@@ -131,9 +131,15 @@ std::string line_text(const PredictReport& report, const MarginalLine& line, con
   std::string out =
       "\n" + paragraph(place.empty() ? words("worth.title")
                                      : words("worth.title_at", fmt::arg("place", place)));
-  out += table.fitted();
-  if (days) out += paragraph(words("worth.day_note", fmt::arg("currency", currency)));
-  if (payback) out += paragraph(words("worth.payback_note"));
+  const std::string shown = table.fitted();
+  out += shown;
+  // Only what the table kept is explained.
+  const std::string header = shown.substr(0, shown.find('\n'));
+  const std::string day = words("worth.day", fmt::arg("currency", currency));
+  if (header.find(day) != std::string::npos) {
+    out += paragraph(words("worth.day_note", fmt::arg("currency", currency)));
+  }
+  if (header.find(words("worth.payback")) != std::string::npos) out += paragraph(words("worth.payback_note"));
   const std::int64_t last = report.points[line.last_worth].scenario.cluster.gpus;
   return out +
          paragraph(worth_sentence(first, last, line.last_worth == line.points.back(), days, words));

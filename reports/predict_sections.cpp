@@ -83,8 +83,8 @@ std::string wait_words(const StudyPoint& p, const Words& words) {
   if (p.exposed_s.p95 <= 0) return wait;
   return words("why.wait_range",
                fmt::arg("wait", wait),
-               fmt::arg("from", format_seconds(p.exposed_s.p5)),
-               fmt::arg("to", format_seconds(p.exposed_s.p95)));
+               fmt::arg("range",
+                        format_range(format_seconds(p.exposed_s.p5), format_seconds(p.exposed_s.p95), words)));
 }
 
 std::string exchange(const StudyPoint& p, const Words& words) {

@@ -369,6 +369,8 @@ constexpr Phrase phrases[] = {
     {"worth.title_at", "What each added card brings ({place})"},
     {"worth.tokens", "tokens/s more"},
     {"worth.images", "images/s more"},
+    {"worth.from_gpus", "from GPUs"},
+    {"worth.to_gpus", "to GPUs"},
     {"worth.share", "of the first"},
     {"worth.million", "{currency}/M more"},
     {"worth.days", "days saved"},

@@ -324,6 +324,8 @@ constexpr Phrase phrases[] = {
     {"worth.title_at", "每增加一张卡带来什么（{place}）"},
     {"worth.tokens", "每卡增加 token/秒"},
     {"worth.images", "每卡增加图像/秒"},
+    {"worth.from_gpus", "原有 GPU"},
+    {"worth.to_gpus", "增至 GPU"},
     {"worth.share", "相对首卡"},
     {"worth.million", "{currency}/新增百万"},
     {"worth.days", "节省天数"},

@@ -75,7 +75,8 @@ class Window {
 void run_in_order(const OrderedWork& work) {
   if (work.end <= work.begin) return;
   const std::uint64_t chunks = (work.end - work.begin + work.chunk - 1) / work.chunk;
-  const unsigned threads = std::max(1U, work.threads);
+  const unsigned threads =
+      work.threads > 0 ? work.threads : std::max(1U, std::thread::hardware_concurrency());
   Window window(chunks, std::size_t{4} * threads);
   const auto first = [&](std::uint64_t chunk) { return work.begin + chunk * work.chunk; };
   struct Stop {

@@ -13,7 +13,7 @@ using ItemsToText = std::function<std::string(std::uint64_t begin, std::uint64_t
 struct OrderedWork {
   std::uint64_t begin = 0, end = 0;
   std::uint64_t chunk = 256;  // items that one thread takes at a time
-  unsigned threads = 1;
+  unsigned threads = 1;       // 0: as many as the machine has
   std::function<ItemsToText()> make_worker;  // called once in each thread
   // In the calling thread, chunk by chunk in order; `done` items of all are finished then.
   std::function<void(const std::string& text, std::uint64_t done)> take;

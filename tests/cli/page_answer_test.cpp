@@ -28,7 +28,7 @@ WhatIf what_if(const ScenarioFlags& flags) {
   Profiles profiles;
   const FilesRead files;
   const ScenarioReport report = answer_report(flags, profiles);
-  const Scenario& focus = report.answers.points[focus_of(report.answers)].scenario;
+  const Scenario& focus = report.focus.scenario;
   const auto out = what_if_of(
       flags, focus, profiles.get(focus.cluster.gpu), files, {"", "program", "code"}, Words("en"));
   REQUIRE(out);
