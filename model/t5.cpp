@@ -29,7 +29,8 @@ StageWork joined(StageWork first, StageWork second) {
     out.forward_exchanges.push_back(e);
   }
   for (Exchange& e : out.backward_exchanges) e.before += backward;
-  out.backward_exchanges.insert(out.backward_exchanges.begin(), second.backward_exchanges.begin(),
+  out.backward_exchanges.insert(out.backward_exchanges.begin(),
+                                second.backward_exchanges.begin(),
                                 second.backward_exchanges.end());
   for (GradientReady& r : out.ready) r.after += backward;
   out.ready.insert(out.ready.begin(), second.ready.begin(), second.ready.end());
@@ -39,8 +40,8 @@ StageWork joined(StageWork first, StageWork second) {
   return out;
 }
 
-// The scores' bias: looked up once a pass and stack, and added with the mask by the attention. Its gradient
-// is a sum over the batch in each layer; fused attention has none.
+// The scores' bias: looked up once a pass and stack, and added with the mask by the attention. Its
+// gradient is a sum over the batch in each layer; fused attention has none.
 void bias_by_distance(StageBuilder& b, const ModelShape& s) {
   const std::int64_t t = b.training().seq;
   b.begin();
@@ -76,15 +77,21 @@ void self_attention(StageBuilder& b, const ModelShape& s, bool causal) {
   close_branch(b, s);
 }
 
-// Keys and values are the encoder's result, of which each layer adds a gradient to those of the layers
-// after it.
+// Keys and values are the encoder's result, of which each layer adds a gradient to those of the
+// layers after it.
 void cross_attention(StageBuilder& b, const ModelShape& s, const Training& inputs) {
   const std::int64_t rows = inputs.batch * inputs.seq;
   b.norm("norm", true);
   b.linear({.label = "cross query", .in = s.hidden, .out = inner(s), .input = b.stream()});
-  b.linear({.label = "cross key", .in = s.hidden, .out = inner(s), .input = b.stream(), .siblings = 1,
-            .residual = true, .rows = rows});
-  b.linear({.label = "cross value", .in = s.hidden, .out = inner(s), .input = b.stream(), .rows = rows});
+  b.linear({.label = "cross key",
+            .in = s.hidden,
+            .out = inner(s),
+            .input = b.stream(),
+            .siblings = 1,
+            .residual = true,
+            .rows = rows});
+  b.linear(
+      {.label = "cross value", .in = s.hidden, .out = inner(s), .input = b.stream(), .rows = rows});
   b.attention({false, inputs.seq});
   output(b, s);
   close_branch(b, s);
@@ -93,7 +100,8 @@ void cross_attention(StageBuilder& b, const ModelShape& s, const Training& input
 void feed_forward(StageBuilder& b, const ModelShape& s) {
   b.norm("norm", true);
   if (s.gated_ffn) {
-    b.linear({.label = "mlp gate", .in = s.hidden, .out = s.ffn, .input = b.stream(), .siblings = 1});
+    b.linear(
+        {.label = "mlp gate", .in = s.hidden, .out = s.ffn, .input = b.stream(), .siblings = 1});
     b.linear({.label = "mlp up", .in = s.hidden, .out = s.ffn, .input = b.stream()});
     b.swiglu();
   } else {
@@ -105,7 +113,9 @@ void feed_forward(StageBuilder& b, const ModelShape& s) {
   close_branch(b, s);
 }
 
-StageWork embeddings(const ModelShape& s, const Training& inputs, const Training& targets,
+StageWork embeddings(const ModelShape& s,
+                     const Training& inputs,
+                     const Training& targets,
                      const Parallel& parallel) {
   StageBuilder encoder(s, inputs, parallel);
   encoder.embedding();
@@ -123,7 +133,9 @@ StageWork embeddings(const ModelShape& s, const Training& inputs, const Training
   return joined(encoder.finish(), decoder.finish());
 }
 
-StageWork layers(const ModelShape& s, const Training& inputs, const Training& targets,
+StageWork layers(const ModelShape& s,
+                 const Training& inputs,
+                 const Training& targets,
                  const Parallel& parallel) {
   StageBuilder encoder(s, inputs, parallel);
   self_attention(encoder, s, false);
@@ -135,7 +147,9 @@ StageWork layers(const ModelShape& s, const Training& inputs, const Training& ta
   return joined(encoder.finish(), decoder.finish());
 }
 
-StageWork head(const ModelShape& s, const Training& inputs, const Training& targets,
+StageWork head(const ModelShape& s,
+               const Training& inputs,
+               const Training& targets,
                const Parallel& parallel) {
   StageBuilder encoder(s, inputs, parallel);
   encoder.norm("encoder norm", false);
@@ -171,7 +185,8 @@ std::vector<ParameterTensor> t5_tensors(const ModelShape& s) {
     out.push_back({role, layer, elements});
   };
   const auto attention = [&](bool with_bias) {
-    for (const char* role : {"q.weight", "k.weight", "v.weight", "attention_out.weight"}) add(role, matrix);
+    for (const char* role : {"q.weight", "k.weight", "v.weight", "attention_out.weight"})
+      add(role, matrix);
     if (with_bias) add("relative_bias", relative_buckets * s.heads);
     add("norm.weight", s.hidden);
   };
@@ -192,13 +207,15 @@ std::vector<ParameterTensor> t5_tensors(const ModelShape& s) {
 
 std::vector<std::string> t5_problems(const ModelShape& s) {
   std::vector<std::string> found;
-  if (s.bias || s.qkv_bias || !s.rms_norm) found.emplace_back("bias must be false in family t5, with RMSNorm");
+  if (s.bias || s.qkv_bias || !s.rms_norm)
+    found.emplace_back("bias must be false in family t5, with RMSNorm");
   if (s.kv_heads != s.heads) found.emplace_back("kv_heads must equal heads in family t5");
   if (s.fused_qkv || s.fused_gate_up) {
     found.emplace_back("fused_qkv and fused_gate_up do not go with family t5");
   }
   if (s.rotary || s.positions != 0) {
-    found.emplace_back("positions are a bias of the scores in family t5: no rotary or learned ones");
+    found.emplace_back(
+        "positions are a bias of the scores in family t5: no rotary or learned ones");
   }
   return found;
 }

@@ -48,7 +48,8 @@ void read_t5(Table& table, ModelShape& shape) {
   shape.head_dim = table.require_int("d_kv", 1, 100000);
   shape.vocab = table.require_int("vocab_size", 1, 100000000);
   must_be(table, "num_decoder_layers", shape.layers, "as many layers in decoder and encoder");
-  must_be(table, "relative_attention_num_buckets", relative_buckets, "other tables are not modelled");
+  must_be(
+      table, "relative_attention_num_buckets", relative_buckets, "other tables are not modelled");
   const std::string kind = table.optional_string("feed_forward_proj").value_or("relu");
   shape.gated_ffn = kind.starts_with("gated-");
   shape.dropout = table.optional_number("dropout_rate", 0, 0.99).value_or(0.1);
@@ -72,9 +73,8 @@ void read_resnet(Table& table, ModelShape& shape) {
   const std::string kind = table.optional_string("layer_type").value_or("bottleneck");
   for (const std::int64_t layers : {18, 34, 50, 101, 152}) {
     const auto plan = convnet_plan(layers);
-    const bool same = std::ranges::equal(depths, plan->depth, [](double a, std::int64_t b) {
-      return a == static_cast<double>(b);
-    });
+    const bool same = std::ranges::equal(
+        depths, plan->depth, [](double a, std::int64_t b) { return a == static_cast<double>(b); });
     if (same && plan->bottleneck == (kind == "bottleneck")) shape.layers = layers;
   }
   if (shape.layers == 0) {
@@ -86,8 +86,13 @@ void read_resnet(Table& table, ModelShape& shape) {
   const double first = kind == "bottleneck" ? 256 : 64;
   const std::array<double, 4> usual{first, 2 * first, 4 * first, 8 * first};
   if (!std::ranges::equal(widths, usual)) {
-    table.mistake("hidden_sizes", fmt::format("hidden_sizes must be [{}, {}, {}, {}] for {} layers",
-                                              usual[0], usual[1], usual[2], usual[3], kind));
+    table.mistake("hidden_sizes",
+                  fmt::format("hidden_sizes must be [{}, {}, {}, {}] for {} layers",
+                              usual[0],
+                              usual[1],
+                              usual[2],
+                              usual[3],
+                              kind));
   }
   must_be(table, "embedding_size", 64, "channels of the stem");
   must_be(table, "num_channels", 3, "images in three colours");

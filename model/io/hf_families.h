@@ -1,6 +1,6 @@
-// The config.json of families whose keys have little in common with a decoder's: T5, vision transformers,
-// residual nets and Transformer-XL. Each fills in family_defaults(); what is not modelled is a mistake of the
-// table.
+// The config.json of families whose keys have little in common with a decoder's: T5, vision
+// transformers, residual nets and Transformer-XL. Each fills in family_defaults(); what is not
+// modelled is a mistake of the table.
 #pragma once
 #include "model/io/table.h"
 #include "model/model_shape.h"

@@ -20,7 +20,8 @@ std::string letters_and_digits(std::string_view name) {
   return out;
 }
 
-// The number that ends before `words` in a text: 1 of "..., 1 dense layer"; `usual` where there is none.
+// The number that ends before `words` in a text: 1 of "..., 1 dense layer"; `usual` where there is
+// none.
 std::int64_t number_before(const std::string& text, std::string_view words, std::int64_t usual) {
   const std::size_t end = text.find(words);
   if (end == std::string::npos) return usual;

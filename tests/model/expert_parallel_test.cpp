@@ -1,5 +1,5 @@
-// Experts shared out over data-parallel ranks: what one rank holds, computes and sends, against counts by
-// hand.
+// Experts shared out over data-parallel ranks: what one rank holds, computes and sends, against
+// counts by hand.
 #include <algorithm>
 #include <string>
 
@@ -52,12 +52,10 @@ TEST_CASE("ranks that share out experts hold each of them once, and compute as m
       INFO(name << " over " << ranks);
       REQUIRE(violations(s).empty());
       const StepWork work = step_work(s);
-      const double elsewhere =
-          expert_parameters(s.model) * (1 - 1 / static_cast<double>(ranks));
+      const double elsewhere = expert_parameters(s.model) * (1 - 1 / static_cast<double>(ranks));
       CHECK(static_cast<double>(work.parameters) ==
             static_cast<double>(parameter_count(s.model)) - elsewhere);
-      CHECK(expert_elements(work) ==
-            expert_parameters(s.model) / static_cast<double>(ranks));
+      CHECK(expert_elements(work) == expert_parameters(s.model) / static_cast<double>(ranks));
       CHECK(flops_of(work.block) == Approx(flops_of(alone.block)).epsilon(0.01));
       CHECK(work.model_flops.value == alone.model_flops.value);
     }
@@ -70,7 +68,8 @@ TEST_CASE("each direction of a layer moves tokens x top-k x hidden once, but for
     for (const std::int64_t ranks : {2, 4, 8}) {
       const Scenario s = mixture(name, 8, ranks);
       const StageWork block = step_work(s).block;
-      const double own = 4096.0 * static_cast<double>(s.model.experts_per_token * s.model.hidden) * 2;
+      const double own =
+          4096.0 * static_cast<double>(s.model.experts_per_token * s.model.hidden) * 2;
       for (const auto* list : {&block.forward_exchanges, &block.backward_exchanges}) {
         REQUIRE(list->size() == 2);  // dispatch and combine
         for (const Exchange& e : *list) {
@@ -102,13 +101,15 @@ TEST_CASE("the fullest rank has more rows and receives more, all layers alike") 
   CHECK(rows(step_work(s).block) == 4096 * 2 / 8);
 }
 
-TEST_CASE("tensor-parallel ranks hold a part of every expert and gather what came for all of them") {
+TEST_CASE(
+    "tensor-parallel ranks hold a part of every expert and gather what came for all of them") {
   Scenario s = mixture("mixtral-8x7b", 16, 4);
   s.parallel.tensor = 4;
   s.parallel.sequence = true;
   REQUIRE(violations(s).empty());
   const StageWork block = step_work(s).block;
-  const double copies = 4096.0 * 2 * 4096 * 2;  // tokens x top-k x hidden in bf16, of all four ranks
+  const double copies =
+      4096.0 * 2 * 4096 * 2;  // tokens x top-k x hidden in bf16, of all four ranks
   const auto bytes = [&](const std::vector<Exchange>& list, std::string_view label) {
     const auto at = std::ranges::find(list, label, &Exchange::label);
     REQUIRE(at != list.end());
@@ -122,15 +123,17 @@ TEST_CASE("tensor-parallel ranks hold a part of every expert and gather what cam
     return op.label == "expert up" && std::holds_alternative<Gemm>(op.work);
   });
   const Gemm& g = std::get<Gemm>(up->work);
-  CHECK(g.batch == 2);         // of eight experts
-  CHECK(g.m == 4096);          // 4 x 4096 tokens x 2 / 8
+  CHECK(g.batch == 2);  // of eight experts
+  CHECK(g.m == 4096);   // 4 x 4096 tokens x 2 / 8
   CHECK(g.n == 14336 / 4);
   s.parallel.sequence = false;
-  CHECK(broken(s) ==
-        "tensor > 1 needs sequence = true for models with experts: each rank routes its own tokens");
+  CHECK(
+      broken(s) ==
+      "tensor > 1 needs sequence = true for models with experts: each rank routes its own tokens");
   s.parallel.sequence = true;
   s.model.expert_ffn = 14338;
-  CHECK_THAT(broken(s), match::ContainsSubstring("expert_ffn: 14338 cannot be shared out to 4 ranks"));
+  CHECK_THAT(broken(s),
+             match::ContainsSubstring("expert_ffn: 14338 cannot be shared out to 4 ranks"));
 }
 
 TEST_CASE("padding to the experts' capacity travels, too") {

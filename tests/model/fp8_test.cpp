@@ -39,7 +39,9 @@ Count count(const StageWork& stage) {
 
 }  // namespace
 
-TEST_CASE("all products of a block's linear layers are narrow, forward and backward, the head's are not") {
+TEST_CASE(
+    "all products of a block's linear layers are narrow, forward and backward, the head's are "
+    "not") {
   for (const char* name : {"gpt2-774m", "llama3-8b", "mixtral-8x7b", "t5-base", "bert-large"}) {
     INFO(name);
     const ModelShape s = read_model(name);
@@ -62,7 +64,8 @@ TEST_CASE("all products of a block's linear layers are narrow, forward and backw
 }
 
 TEST_CASE("layers that share an input cast it once, and each casts its own weight") {
-  // Llama: query, key and value share one input, gate and up another; 2 bytes in, 1 + 1 out an element.
+  // Llama: query, key and value share one input, gate and up another; 2 bytes in, 1 + 1 out an
+  // element.
   const ModelShape s = read_model("llama3-8b");
   const double inputs = 2048.0 * (3 * 4096 + 14336);  // of qkv, output, gate-up, down
   const double weights = 4096.0 * (4096 + 1024 + 1024 + 4096 + 3 * 14336);
@@ -71,7 +74,8 @@ TEST_CASE("layers that share an input cast it once, and each casts its own weigh
 
 TEST_CASE("what backward keeps of a product's input is a byte an element") {
   const ModelShape s = read_model("llama3-8b");
-  CHECK(step_work(s, narrow(true)).block.saved_bytes < step_work(s, narrow(false)).block.saved_bytes);
+  CHECK(step_work(s, narrow(true)).block.saved_bytes <
+        step_work(s, narrow(false)).block.saved_bytes);
 }
 
 TEST_CASE("fp8 needs 16 bits around it") {

@@ -384,7 +384,8 @@ TEST_CASE("ring attention passes every block on, and its gradients home") {
 }
 
 TEST_CASE("a sequence that is shared out keeps as many bytes less") {
-  for (const ContextMode mode : {ContextMode::ring, ContextMode::all_gather}) {
+  for (const ContextMode mode :
+         {ContextMode::ring, ContextMode::all_gather, ContextMode::all_to_all}) {
     Scenario s = scenario(read_model("llama3-8b"), 1);
     const double whole = step_work(s).block.saved_bytes;
     s = scenario(read_model("llama3-8b"), 1, 4);

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
+#include "model/errors.h"
 #include "model/io/hf_config.h"
 #include "model/io/model_file.h"
 #include "model/scenario_rules.h"
 #include "model/transformer.h"
-#include "model/errors.h"
 #include "tests/catch2.h"
 
 using namespace stepsight;
@@ -40,7 +40,8 @@ TEST_CASE("T5 has the published numbers of parameters") {
   CHECK(parameter_count(read_model("t5-11b")) == 11307321344);
 }
 
-TEST_CASE("an encoder-decoder's FLOP are those of its matrices on their own sequences, and attention's") {
+TEST_CASE(
+    "an encoder-decoder's FLOP are those of its matrices on their own sequences, and attention's") {
   const ModelShape s = read_model("t5-base");
   const double b = 4;
   const double in = 512;
@@ -51,7 +52,8 @@ TEST_CASE("an encoder-decoder's FLOP are those of its matrices on their own sequ
   const double encoder = 4 * h * inner + 2 * h * 3072;
   const double decoder = 4 * h * inner + 2 * h * inner + 2 * h * 3072;
   const double cross = 2 * h * inner;
-  const double matrices = 12 * (b * in * (encoder + cross) + b * out * decoder) + b * out * h * 32128;
+  const double matrices =
+      12 * (b * in * (encoder + cross) + b * out * decoder) + b * out * h * 32128;
   // The decoder's own scores are masked: fused attention does half of them.
   const double scores = 12 * 2 * inner * b * (in * in + out * out / 2 + in * out);
   const StepWork work = step_work(s, tokens(4, 512, 128));
@@ -78,7 +80,8 @@ TEST_CASE("unfused, a decoder scores its tokens against the encoder's") {
            g->batch == 24;
   });
   CHECK(cross == 1);
-  CHECK(std::ranges::count(block.forward, std::string_view("attention scale"), &Operator::label) == 0);
+  CHECK(std::ranges::count(block.forward, std::string_view("attention scale"), &Operator::label) ==
+        0);
 }
 
 TEST_CASE("gradients come in the order of backward, the decoder's layer before the encoder's") {
@@ -108,8 +111,9 @@ TEST_CASE("what T5 does not have, and what is not split, is named") {
   asked.parallel.pipeline = 4;
   asked.training.accumulation = 4;
   REQUIRE(violations(asked).size() == 1);
-  CHECK(violations(asked).front().message ==
-        "pipeline must be 1 for models of family t5: their decoder needs the whole encoder's result");
+  CHECK(
+      violations(asked).front().message ==
+      "pipeline must be 1 for models of family t5: their decoder needs the whole encoder's result");
   asked.parallel.pipeline = 1;
   asked.parallel.tensor = 2;
   CHECK(violations(asked).size() == 1);
@@ -132,15 +136,18 @@ TEST_CASE("published config.json files of other families make the built-in model
   CHECK(parameter_count(v11) == 247577856);
   // google/vit-base-patch16-224: a thousand classes.
   std::string labels = "{";
-  for (int i = 0; i < 1000; ++i) labels += (i > 0 ? ", \"" : "\"") + std::to_string(i) + "\": \"x\"";
+  for (int i = 0; i < 1000; ++i)
+    labels += (i > 0 ? ", \"" : "\"") + std::to_string(i) + "\": \"x\"";
   const std::string vit = R"({"model_type": "vit", "hidden_size": 768, "num_hidden_layers": 12,
     "num_attention_heads": 12, "intermediate_size": 3072, "image_size": 224, "patch_size": 16,
-    "id2label": )" + labels + "}}";
+    "id2label": )" + labels +
+                          "}}";
   CHECK(parameter_count(read(vit.c_str())) == 86567656);
   // microsoft/resnet-50.
   const std::string net = R"({"model_type": "resnet", "depths": [3, 4, 6, 3], "embedding_size": 64,
     "hidden_sizes": [256, 512, 1024, 2048], "layer_type": "bottleneck", "num_channels": 3,
-    "id2label": )" + labels + "}}";
+    "id2label": )" + labels +
+                          "}}";
   CHECK(parameter_count(read(net.c_str())) == parameter_count(read_model("resnet50")));
   const ModelShape txl = read(R"({"model_type": "transfo-xl", "d_model": 512, "d_embed": 512,
     "n_layer": 16, "n_head": 8, "d_head": 64, "d_inner": 2048, "mem_len": 192, "div_val": 1,
@@ -157,9 +164,10 @@ TEST_CASE("a config.json that cannot be modelled is refused at the key at fault"
     }
     return std::string();
   };
-  CHECK_THAT(message(R"({"model_type": "t5", "d_model": 768, "d_kv": 64, "d_ff": 2048, "num_layers": 12,
+  CHECK_THAT(
+      message(R"({"model_type": "t5", "d_model": 768, "d_kv": 64, "d_ff": 2048, "num_layers": 12,
                          "num_decoder_layers": 6, "num_heads": 12, "vocab_size": 32128})"),
-             match::ContainsSubstring("num_decoder_layers must be 12"));
+      match::ContainsSubstring("num_decoder_layers must be 12"));
   CHECK_THAT(message(R"({"model_type": "resnet", "depths": [3, 4, 6, 4],
                          "hidden_sizes": [256, 512, 1024, 2048]})"),
              match::ContainsSubstring("must be those of resnet 18, 34, 50, 101 or 152"));

@@ -74,8 +74,10 @@ TEST_CASE("experts are reduced among those that hold them, the rest among all") 
   CHECK(bytes_of(alone, GradientGroup::data) == all - of_experts);
 }
 
-TEST_CASE("every strategy runs with experts shared out, and none of them is quicker on a slower wire") {
-  for (const Strategy strategy : {Strategy::ddp, Strategy::zero1, Strategy::zero2, Strategy::fsdp}) {
+TEST_CASE(
+    "every strategy runs with experts shared out, and none of them is quicker on a slower wire") {
+  for (const Strategy strategy :
+       {Strategy::ddp, Strategy::zero1, Strategy::zero2, Strategy::fsdp}) {
     for (const std::int64_t expert : {2, 4, 8}) {
       for (const bool overlap : {true, false}) {
         Scenario s = mixture(8, expert);
@@ -109,7 +111,8 @@ TEST_CASE("tokens that travel to their experts take what the messages take") {
 }
 
 TEST_CASE("a host that asks how many tokens go where cannot run ahead, unless all are padded") {
-  // With a host much quicker than the card only the wait counts: each dispatch is issued after the router.
+  // With a host much quicker than the card only the wait counts: each dispatch is issued after the
+  // router.
   const GpuProfile quick = with_every_collective(toy_gpu_with_host(1));
   Scenario s = mixture(8, 8);
   const StepWork work = step_work(s);
@@ -151,7 +154,8 @@ TEST_CASE("an uneven router makes no step shorter") {
 }
 
 TEST_CASE("a card holds its experts' parameters, gradients and states, and no others") {
-  for (const Strategy strategy : {Strategy::ddp, Strategy::zero1, Strategy::zero2, Strategy::fsdp}) {
+  for (const Strategy strategy :
+       {Strategy::ddp, Strategy::zero1, Strategy::zero2, Strategy::fsdp}) {
     Scenario s = mixture(8, 1);
     s.parallel.strategy = strategy;
     const double all = static_cast<double>(parameter_count(s.model));

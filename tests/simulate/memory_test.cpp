@@ -74,7 +74,8 @@ TEST_CASE("a rank of context parallelism keeps its share of the sequence") {
   Scenario s = scenario_of("llama3.2-1b", 1, 1, 8192);
   const double whole = walk_stage(step_work(s).block, {}).saved;
   s.cluster.gpus = s.parallel.context = 4;
-  for (const ContextMode mode : {ContextMode::ring, ContextMode::all_gather}) {
+  for (const ContextMode mode :
+         {ContextMode::ring, ContextMode::all_gather, ContextMode::all_to_all}) {
     s.parallel.context_mode = mode;
     CHECK(walk_stage(step_work(s).block, {}).saved == Approx(whole / 4));
   }

@@ -1,4 +1,5 @@
-// States and activations in host memory: what crosses PCIe, what the host computes, what a card holds.
+// States and activations in host memory: what crosses PCIe, what the host computes, what a card
+// holds.
 #include <algorithm>
 
 #include "model/io/profile_file.h"
@@ -47,7 +48,9 @@ double crossed(const StepProgram& step, LaneId lane, double GBps) {
 
 }  // namespace
 
-TEST_CASE("the host updates as many bytes as the card would, at its memory's rate for all ranks together") {
+TEST_CASE(
+    "the host updates as many bytes as the card would, at its memory's rate for all ranks "
+    "together") {
   Scenario s = offloading(Offload::optimizer, Strategy::zero2);
   s.cluster.host_memory_GBps = 100;
   const StepWork work = step_work(s);
@@ -96,13 +99,15 @@ TEST_CASE("shards in host memory cross before each gather") {
   Scenario s = offloading(Offload::parameters, Strategy::fsdp);
   const StepProgram step = program_of(s, card(pcie));
   const double share = static_cast<double>(parameter_count(s.model)) * 2 / 8;
-  const double root = static_cast<double>(2 * s.model.vocab * s.model.hidden + s.model.hidden) * 2 / 8;
+  const double root =
+      static_cast<double>(2 * s.model.vocab * s.model.hidden + s.model.hidden) * 2 / 8;
   // Blocks forward and backward, the root once.
   CHECK(crossed(step, step.from_host, pcie) == Approx(2 * share - root).epsilon(1e-6));
   CHECK(crossed(step, step.to_host, pcie) == Approx(share).epsilon(1e-6));
 }
 
-TEST_CASE("a faster PCIe is never slower, and without any time for copies activations cost nothing") {
+TEST_CASE(
+    "a faster PCIe is never slower, and without any time for copies activations cost nothing") {
   for (const Offload what : {Offload::optimizer, Offload::parameters, Offload::activations}) {
     Scenario s = offloading(what, Strategy::fsdp);
     Scenario here = s;
@@ -135,8 +140,8 @@ TEST_CASE("what lies in host memory is not on the card") {
     const Memory there = memory(offloading(Offload::optimizer, strategy));
     CHECK(there.optimizer == 0);
     CHECK(there.needed < here.needed);
-    CHECK(there.host == Approx(here.optimizer + static_cast<double>(
-                                  parameter_count(toy_llama())) * 2 / 8));
+    CHECK(there.host ==
+          Approx(here.optimizer + static_cast<double>(parameter_count(toy_llama())) * 2 / 8));
     CHECK(here.host == 0);
   }
   const Memory shards = memory(offloading(Offload::parameters, Strategy::fsdp));

@@ -55,7 +55,8 @@ TEST_CASE("without messages a split step takes at least its share of the whole o
       CHECK(step_of(s, gpu, silent) >= whole / static_cast<double>(ranks));
       CHECK(step_of(s, gpu, silent) < whole);
     }
-    for (const ContextMode mode : {ContextMode::ring, ContextMode::all_gather}) {
+    for (const ContextMode mode :
+         {ContextMode::ring, ContextMode::all_gather, ContextMode::all_to_all}) {
       Scenario s = split_over(1, ranks);
       s.parallel.context_mode = mode;
       INFO("context " << ranks);

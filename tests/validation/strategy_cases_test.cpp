@@ -242,7 +242,7 @@ const Row rows[] = {
      5.36 / 1.2,
      5.83 * 1.2,
      mixtral_step,
-     nullptr},
+     "what ran: which dispatcher, how even its router was; kernels around the experts of that spring"},
     {"deepspeedai/DeepSpeed 6889, 4281",
      "70 B on four machines: shards within a machine beat shards over all",
      1.02,
@@ -323,10 +323,32 @@ const Row rows[] = {
      "selective checkpoints of every other operator run a part of forward again"},
     {"pytorch/torchtitan, compile", "compiled: 6,667", 6667 / 1.15, 6667 * 1.15,
      [] { return torchtitan_rate(true, 8); }, nullptr},
-    {"pytorch/torchtitan, fp8", "compiled, products in fp8: 8,532", 8532 / 1.15, 8532 * 1.15,
-     [] { return torchtitan_rate(true, 8, true); }, nullptr},
+    {"pytorch/torchtitan, rate", "compiled, products in fp8: 8,532", 8532 / 1.15, 8532 * 1.15,
+     [] { return torchtitan_rate(true, 8, true); },
+     "selective checkpoints of every other operator run a part of forward again"},
     {"pytorch/torchtitan, fp8", "fp8 over bf16, both compiled: 1.28", 1.28 / 1.1, 1.28 * 1.1,
      [] { return torchtitan_rate(true, 8, true) / torchtitan_rate(true, 8); }, nullptr},
+    {"pytorch/torchtitan, fp8", "8 to 128 H100 in fp8: 8,532 to 8,380", 0.982 / 1.05, 1.0,
+     [] { return torchtitan_rate(true, 128, true) / torchtitan_rate(true, 8, true); }, nullptr},
+    {"pytorch/torchtitan, H200", "4 to 8 machines of H200 in fp8: 10,938 to 10,753", 0.983 / 1.05, 0.983 * 1.05,
+     [] {
+       Scenario s = torchtitan(true, true);
+       s.cluster.gpu = "h200-sxm";
+       return step(s, 32, "nvlink4-nvswitch+8x400G-ib", 4) / step(s, 64, "nvlink4-nvswitch+8x400G-ib", 8);
+     },
+     nullptr},
+    {"pytorch/torchtitan, 70 B", "on 256 H100, FSDP over 32 and tensor parallel over 8, in fp8: 829",
+     829 / 1.15, 829 * 1.15,
+     [] {
+       Scenario s = torchtitan(true, true);
+       s.model = read_model("llama3-70b");
+       s.training.batch = 16;
+       s.training.recompute = Recompute::full;
+       s.parallel.tensor = 8;
+       s.parallel.sequence = true;
+       return 16 * 8192 / 8 / step(s, 256, "nvlink4-nvswitch+8x400G-ib", 32);
+     },
+     nullptr},
     {"bigscience, 200 B", "a micro-batch of eight is slower than of two: 1.116", 1.0, 1.23,
      [] { return two_hundred_billion(8) / two_hundred_billion(2); }, nullptr},
     {"bigscience, 200 B", "of two, not slower than of one", 0.9, 1.01,
