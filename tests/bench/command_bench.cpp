@@ -81,7 +81,7 @@ Process plan_22b(const BenchContext& context) {
       "fused_kernels = [true, false]\nflash_attention = [true, false]\n"
       "recompute = [\"none\", \"selective\", \"full\"]\n"
       "[cluster]\ngpu = \"a100-sxm-80\"\ngpus = 8\nlink = [\"nvlink3-nvswitch\", \"pcie4-x16-p2p\"]\n"
-      "[parallel]\noverlap = [true, false]\noverlap_tensor = [true, false]\nbucket_cap_MB = [25, 100]\n";
+      "[parallel]\noverlap = [true, false]\noverlap_tensor = [true, false]\nbucket_cap_MB = [10, 25, 100]\n";
   return run_process({context.program, "plan", folder.file("plan.toml", text), "--json", "--threads", "2"});
 }
 double plan_s(const BenchContext& context) {

@@ -5,6 +5,7 @@
 
 #include "model/io/model_error_file.h"
 #include "model/io/scenario_file.h"
+#include "simulate/irregular_step.h"
 #include "simulate/marginal.h"
 #include "simulate/plan.h"
 #include "simulate/study.h"
@@ -14,7 +15,14 @@ namespace stepsight {
 namespace {
 
 ScenarioFile shipped(const std::string& name, std::vector<KeyFlag> flags = {}) {
-  return read_scenario(STEPSIGHT_SOURCE_DIR "/scenarios/" + name, flags);
+  ScenarioFile file = read_scenario(STEPSIGHT_SOURCE_DIR "/scenarios/" + name, flags);
+  // As the commands do: another kind of card among the GPUs becomes how much longer it computes.
+  for (Scenario& s : file.points) {
+    if (s.irregular.slowest_gpu.empty()) continue;
+    s.irregular.slow_factor *= card_slowdown(s, profile_named(s.cluster.gpu),
+                                             profile_named(s.irregular.slowest_gpu));
+  }
+  return file;
 }
 
 std::vector<StudyPoint> answers(const ScenarioFile& file) {
@@ -249,10 +257,12 @@ TEST_CASE("half the lanes cost ResNet-50 a few percent, a quarter of them GPT-2 
   CHECK(slower(resnet_64, 2) < 0.15);
   CHECK(slower(gpt2_8, 1) == Approx(0.2).margin(0.1));
   CHECK(slower(gpt2_8, 2) > 0.5);
-  // A step that its messages bound takes as much longer as they do.
+  // Through host memory: a quarter of the lanes is not four times the time, since the copies there are not
+  // the slots' at 16 lanes.
   const Prediction& narrow = points[3 * gpt2_8 + 2].prediction;
   const Prediction& wide = points[3 * gpt2_8].prediction;
-  CHECK(narrow.communication_s / wide.communication_s == Approx(4).epsilon(0.35));
+  CHECK(narrow.communication_s > 1.8 * wide.communication_s);
+  CHECK(narrow.communication_s < 4 * wide.communication_s);
 }
 
 // stepsight predict h100_forms.toml
