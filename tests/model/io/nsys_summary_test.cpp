@@ -26,7 +26,7 @@ TEST_CASE("a summary of NVTX ranges gives the mean time of each") {
   CHECK(read.format == "Nsight Systems' NVTX ranges");
   REQUIRE(read.parts.size() == 2);
   CHECK(read.parts[0].name == ":forward");
-  CHECK(read.parts[0].seconds == 0.3);
+  CHECK(read.parts[0].seconds == Approx(0.3));
   CHECK(read.parts[1].name == ":backward, first");
   CHECK(read.doubts.empty());
 }
