@@ -174,7 +174,7 @@ void add_sweep_command(CLI::App& app, int& /*exit_code*/) {
   command->add_flag("--json", flags->json, help_text("a JSON object a line in place of CSV"));
   command->add_flag("--intervals", flags->intervals,
                     help_text("also how each point scales, and the 90 % interval of every figure; takes "
-                              "some ten times as long"));
+                              "some hundred times as long"));
   command->add_option("-o,--output", flags->output,
                       help_text("write to this file; rows gather in FILE.part until all are there"));
   command->add_flag("--resume", flags->resume,
