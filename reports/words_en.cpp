@@ -304,6 +304,7 @@ constexpr Phrase phrases[] = {
     {"inputs.compute slowed by communication", "compute slowed by communication"},
     {"inputs.host copies", "host copies"},
     {"inputs.power limit", "power limit"},
+    {"inputs.the host's update", "the host's update"},
     {"inputs.the model itself", "the model itself"},
     {"inputs.shapes far from every measured one", "shapes far from every measured one"},
     {"sensitivity.measure", "Run on the machine that trains, this narrows it most:"},

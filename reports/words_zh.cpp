@@ -267,6 +267,7 @@ constexpr Phrase phrases[] = {
     {"inputs.compute slowed by communication", "计算被通信拖慢"},
     {"inputs.host copies", "主机拷贝"},
     {"inputs.power limit", "功率上限"},
+    {"inputs.the host's update", "主机上的更新"},
     {"inputs.the model itself", "模型自身"},
     {"inputs.shapes far from every measured one", "远离实测点的形状"},
     {"sensitivity.measure", "在训练机器上运行下面的命令最能缩小区间："},

@@ -70,6 +70,7 @@ TEST_CASE("a question with a mistake is answered with the program's own message"
 TEST_CASE("every value of a control can be asked, and the own one changes nothing") {
   ScenarioFlags flags = small();
   flags.give("rent_per_gpu_hour", "0.8");
+  flags.give("vocab", "50304");
   flags.give("tensor", "2");
   const WhatIf all = what_if(flags);
   CHECK(all.controls.size() == 4);
