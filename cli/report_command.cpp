@@ -115,7 +115,7 @@ void report_command(ReportFlags flags) {
   const StudyPoint& focus = report.focus;
   const GpuProfile& gpu = profiles.get(focus.scenario.cluster.gpu);
   PageAssets assets{web.chart_library, {}};
-  if (web.can_compute()) assets.what_if = what_if_of(flags, focus.scenario, gpu, files, web, words);
+  if (web.can_compute()) assets.what_if = what_if_of(flags, focus.scenario, profiles, files, web, words);
   write_output(flags.output, write(scenario_page(report, gpu, words), format, assets, words));
 }
 

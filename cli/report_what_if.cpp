@@ -20,9 +20,9 @@ class Controls {
  public:
   Controls(const ScenarioFlags& flags,
            const Scenario& focus,
-           const GpuProfile& gpu,
+           Profiles& profiles,
            const Words& words)
-      : flags_(flags), s_(focus), gpu_(gpu), words_(words) {}
+      : flags_(flags), s_(focus), profiles_(profiles), words_(words) {}
 
   std::vector<WhatIfControl> all() {
     gpus();
@@ -50,8 +50,11 @@ class Controls {
     ScenarioFlags flags = flags_;
     for (const auto& [key, value] : keys) flags.give(key, value);
     try {
-      for (const Scenario& point : read_question(flags, "report").points)
-        resolve_link(gpu_, point.cluster);
+      std::vector<std::string> notes;
+      choose_link(flags, profiles_, notes);
+      for (const Scenario& point : read_question(flags, "report").points) {
+        resolve_link(profiles_.get(point.cluster.gpu), point.cluster);
+      }
       return true;
     } catch (const UserError&) {
       return false;
@@ -120,7 +123,7 @@ class Controls {
 
   const ScenarioFlags& flags_;
   const Scenario& s_;
-  const GpuProfile& gpu_;
+  Profiles& profiles_;
   const Words& words_;
   std::vector<WhatIfControl> out_;
 };
@@ -129,12 +132,12 @@ class Controls {
 
 std::optional<WhatIf> what_if_of(const ScenarioFlags& flags,
                                  const Scenario& focus,
-                                 const GpuProfile& gpu,
+                                 Profiles& profiles,
                                  const FilesRead& files,
                                  const WebFiles& web,
                                  const Words& words) {
   WhatIf out;
-  out.controls = Controls(flags, focus, gpu, words).all();
+  out.controls = Controls(flags, focus, profiles, words).all();
   out.scenario_file = flags.file;
   for (const std::string& key : flags.given) out.keys.emplace_back(key, flags.keys.at(key));
   if (const char* own = std::getenv("STEPSIGHT_DATA")) out.data_folder = own;

@@ -13,7 +13,7 @@ namespace stepsight {
 // both. Nothing where they are more than a page can carry.
 std::optional<WhatIf> what_if_of(const ScenarioFlags& flags,
                                  const Scenario& focus,
-                                 const GpuProfile& gpu,
+                                 Profiles& profiles,
                                  const FilesRead& files,
                                  const WebFiles& web,
                                  const Words& words);

@@ -30,7 +30,7 @@ WhatIf what_if(const ScenarioFlags& flags) {
   const ScenarioReport report = answer_report(flags, profiles);
   const Scenario& focus = report.focus.scenario;
   const auto out = what_if_of(
-      flags, focus, profiles.get(focus.cluster.gpu), files, {"", "program", "code"}, Words("en"));
+      flags, focus, profiles, files, {"", "program", "code"}, Words("en"));
   REQUIRE(out);
   return *out;
 }
@@ -72,6 +72,7 @@ TEST_CASE("every value of a control can be asked, and the own one changes nothin
   flags.give("rent_per_gpu_hour", "0.8");
   flags.give("vocab", "50304");
   flags.give("tensor", "2");
+  flags.give("vocab", "50304");
   const WhatIf all = what_if(flags);
   CHECK(all.controls.size() == 4);
   for (const WhatIfControl& c : all.controls) {
@@ -87,6 +88,14 @@ TEST_CASE("every value of a control can be asked, and the own one changes nothin
   CHECK(control(all, "gpus").values.front().text == "2");
   CHECK(control(all, "link_speed").values.front().text == "0.1x");
   CHECK(control(all, "rent_per_gpu_hour").values.back().text == "3.2 USD");
+}
+
+TEST_CASE("a question without a link has the controls of the one that is chosen for it") {
+  const WhatIf all = what_if(asked({{"name", "llama2-7b"}, {"gpu", "h200-sxm"}, {"gpus", "8"}, {"batch", "4"},
+                                    {"seq", "2048"}}));
+  CHECK(control(all, "gpus").values.back().text == "128");
+  CHECK(control(all, "batch").values.size() == 7);  // 1 to 64
+  CHECK(control(all, "link_speed").values.size() == 10);
 }
 
 TEST_CASE("more GPUs of a cluster are more of its machines") {

@@ -37,8 +37,11 @@ const answer = (changed) => {
     [question.language, question.file, lines, "json"]));
 };
 const flag = (key) => key === "name" ? "--model" : "--" + key.replaceAll("_", "-");
-const native = (changed) => JSON.parse(execFileSync(program, ["report", ...asked,
-  ...changed.flatMap(([key, value]) => [flag(key), value]), "--json"], { maxBuffer: 1 << 28 }));
+const native = (changed) => {
+  const flags = new Map(changed.map(([key, value]) => [flag(key), value]));
+  const rest = asked.filter((word, i) => !flags.has(word) && !(i > 0 && flags.has(asked[i - 1])));
+  return JSON.parse(execFileSync(program, ["report", ...rest, ...[...flags].flat(), "--json"], { maxBuffer: 1 << 28 }));
+};
 
 const most = 1e-9;
 let figures = 0;

@@ -32,14 +32,14 @@ export STEPSIGHT_WEB=${STEPSIGHT_WEB:-$source_dir/build/web}
 computes=
 if [ -f "$STEPSIGHT_WEB/simulator.js" ]; then computes=computes; fi
 "$program" report "$scenario" -o page.html
-look check page.html $computes || fail "the page"
+look check page.html $computes >answer.json || fail "the page"
 [ "$(stat -c %s page.html)" -lt 3000000 ] || fail "a page of $(stat -c %s page.html) bytes"
 "$program" report "$scenario" -o again.html
 cmp page.html again.html || fail "two pages of one scenario differ"
 
 "$program" report --model llama2-7b --gpu h100-sxm --gpus 16 --nodes 2 --batch 2 --seq 4096 --pipeline 4 \
   --accumulation 8 --link nvlink4-nvswitch+8x400G-ib --lang zh -o zh.html
-look check zh.html || fail "the page in Chinese"
+look check zh.html $computes >answer.json || fail "the page in Chinese"
 sed -e 's/^strategy = "ddp"/strategy = "fsdp"/' -e 's/^title = .*/title = "<script>x()<\/script>"/' "$scenario" >other.toml
 "$program" report "$scenario" --against other.toml -o two.html
 look check two.html || fail "the page of two"
