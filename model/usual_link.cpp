@@ -99,7 +99,8 @@ std::string usual_link(std::string_view card,
   }
   if (network_Gbps > 0) {
     const long each = std::lround(std::max(1.0, network_Gbps / adapters));
-    name += "+" + std::to_string(adapters) + "x" + std::to_string(each) + "G-" + std::string(network);
+    name +=
+        "+" + std::to_string(adapters) + "x" + std::to_string(each) + "G-" + std::string(network);
   }
   return name;
 }

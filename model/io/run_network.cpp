@@ -15,7 +15,8 @@ int counted(std::string_view prose) {
   constexpr std::array<std::string_view, 3> counters{"x ", " links", " adapters"};
   for (std::size_t at = prose.find_first_of("0123456789"); at < prose.size();) {
     int value = 0;
-    const auto [end, error] = std::from_chars(prose.data() + at, prose.data() + prose.size(), value);
+    const auto [end, error] =
+        std::from_chars(prose.data() + at, prose.data() + prose.size(), value);
     at = static_cast<std::size_t>(end - prose.data());
     for (const std::string_view counter : counters) {
       const bool counts = error == std::errc{} && value >= 1 && value <= most_adapters;
@@ -30,7 +31,11 @@ int counted(std::string_view prose) {
 
 RunNetwork network_of(std::string_view prose) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kinds{
-      {{"Omni-Path", "opa"}, {"RoCE", "roce"}, {"EFA", "efa"}, {"Slingshot", "slingshot"}, {"Ethernet", "tcp"}}};
+      {{"Omni-Path", "opa"},
+       {"RoCE", "roce"},
+       {"EFA", "efa"},
+       {"Slingshot", "slingshot"},
+       {"Ethernet", "tcp"}}};
   RunNetwork out;
   for (const auto& [word, kind] : kinds) {
     if (prose.find(word) != std::string_view::npos) out.kind = kind;

@@ -1,5 +1,5 @@
-// What a row's prose says of the network between its machines: "Omni-Path, 4 links per node (100 Gb/s
-// each)", "8x HDR InfiniBand 200 Gb/s per node".
+// What a row's prose says of the network between its machines: "Omni-Path, 4 links per node (100
+// Gb/s each)", "8x HDR InfiniBand 200 Gb/s per node".
 #pragma once
 #include <string_view>
 

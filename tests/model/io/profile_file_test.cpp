@@ -240,7 +240,8 @@ TEST_CASE("the points of every built-in profile lie over the formula that reads 
       const Dtype dtype = parse_dtype(table.text(type)).value();
       const Gemm gemm{s[0], s[1], s[2], s[3], dtype, static_cast<Layout>(s[4])};
       const double formula =
-          gemm_formula(gemm, gpu.gemm[static_cast<std::size_t>(dtype)], multiprocessors_of(gpu)).value *
+          gemm_formula(gemm, gpu.gemm[static_cast<std::size_t>(dtype)], multiprocessors_of(gpu))
+              .value *
           1e6;
       const double stated = table.number(residual, -20, 20);
       worst = std::max(worst, std::abs(std::log(table.number(time, 0, 1e15) / formula) - stated));

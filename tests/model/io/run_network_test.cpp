@@ -33,7 +33,8 @@ TEST_CASE("rates and numbers of GPUs are not numbers of adapters") {
 }
 
 TEST_CASE("every kind of network that a row can name is a link class") {
-  for (const char* prose : {"Omni-Path", "RoCE", "EFA", "Slingshot", "Ethernet", "HDR InfiniBand"}) {
+  for (const char* prose :
+       {"Omni-Path", "RoCE", "EFA", "Slingshot", "Ethernet", "HDR InfiniBand"}) {
     const RunNetwork n = network_of(prose);
     CHECK(parse_link_class("nvlink3-nvswitch+4x100G-" + std::string(n.kind)));
   }
