@@ -59,7 +59,7 @@ wide=1 good predict "${flags[@]}" --gpus 8 --link nvlink4-nvswitch --lang zh
 has '扩展效率'
 wide=1 good predict "${flags[@]}" --gpus 1,8 --link nvlink4-nvswitch --between --lang zh
 has '从 gpus = 1 到 gpus = 8'
-has '暴露的数据传输'
+has '为通信做的复制'
 bad 'lang' predict "${flags[@]}" --lang xx
 bad 'csv' predict "${flags[@]}" --json --csv
 
