@@ -186,7 +186,7 @@ constexpr Phrase phrases[] = {
     {"why.strong_title", "为什么 {gpus} 张 GPU 把一步加快到 {times} 倍，而不是 {gpus} 倍（强扩展）"},
     {"why.loopback_title", "回环链路给一步增加的时间"},
     {"why.messages", "通信最多的流水级上，消息与集合通信每步运行 {all}；其中等待占 {exposed}。"},
-    {"why.exchange", "每张 GPU 每步交换 {bytes} 的{what}：链路上用时 {all}，其中 {hidden} 被计算掩盖，{exposed} 需要等待。"},
+    {"why.exchange", "每张 GPU 每步交换 {bytes} 的{what}：链路上用时 {all}，其中 {hidden} 被计算掩盖，另需等待 {exposed}。"},
     {"why.wait_range", "{wait}（十次中有九次为 {range}）"},
     {"why.sharded", "参数与梯度"},
     {"why.bucket", "梯度（{n} 个桶）"},
