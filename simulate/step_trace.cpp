@@ -220,7 +220,7 @@ void Tracer::add_gradients() {
       continue;
     }
     const std::size_t bucket = bucket_of[copy % tensors];
-    const auto later = std::ranges::find(bucket_of.begin() + static_cast<std::ptrdiff_t>(copy % tensors) + 1,
+    const auto later = std::find(bucket_of.begin() + static_cast<std::ptrdiff_t>(copy % tensors) + 1,
                                          bucket_of.end(), bucket);
     const bool last = later == bucket_of.end();
     if (completes != 0) builder_.arrow(slice_of(completes), slice_of(t), FlowKind::gradient);
