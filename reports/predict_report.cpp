@@ -96,7 +96,8 @@ std::string efficiency_cell(const ScalingPoint& p) {
 struct Columns {
   bool scaling = false;
   bool exposed = false;
-  bool images = true;  // every model takes images: throughput counts them, not tokens
+  bool images = true;   // every model takes images: throughput counts them, not tokens
+  bool either = false;  // some do and some do not
   bool money = false;
 };
 
@@ -105,7 +106,9 @@ Columns columns_of(const PredictReport& report) {
   for (const StudyPoint& p : report.points) {
     if (p.scenario.cluster.gpus > 1) out.scaling = true;
     if (p.prediction.message_bytes > 0) out.exposed = true;
-    if (!takes_images(p.scenario.model.family)) out.images = false;
+    const bool takes = takes_images(p.scenario.model.family);
+    out.either = out.either || takes != takes_images(report.points.front().scenario.model.family);
+    if (!takes) out.images = false;
     if (p.money && p.money->cheaper() != nullptr) out.money = true;
   }
   return out;
@@ -136,7 +139,9 @@ std::vector<std::string> figures(const StudyPoint& p, const Columns& columns) {
 
 std::vector<TextTable::Column> figure_columns(const Columns& columns, const Words& words) {
   std::vector<TextTable::Column> out{{words("column.step")},
-                                     {words(columns.images ? "column.images" : "column.tokens")}};
+                                     {words(columns.either   ? "column.either"
+                                            : columns.images ? "column.images"
+                                                             : "column.tokens")}};
   if (columns.scaling) {
     const std::initializer_list<TextTable::Column> scaling{{words("column.weak")},
                                                            {words("column.weak_efficiency")},

@@ -28,11 +28,19 @@ double throughput(const StudyPoint& p) {
   return images(p) ? p.prediction.samples_per_s : p.prediction.tokens_per_s;
 }
 
+// What the models of a table's rows take: images, tokens, or some the one and some the other.
+struct Taken {
+  bool images = false, tokens = false;
+  void add(const Scenario& s) { (takes_images(s.model.family) ? images : tokens) = true; }
+  [[nodiscard]] bool both() const { return images && tokens; }
+};
+
 // The figures of a point that a row of a table has.
-std::vector<DocTable::Column> figure_columns(bool of_images, const Words& words) {
+std::vector<DocTable::Column> figure_columns(const Taken& taken, const Words& words) {
   return {figure("step_s", words("column.step")),
-          of_images ? figure("images_per_s", words("column.images"))
-                    : figure("tokens_per_s", words("column.tokens")),
+          taken.both()   ? figure("per_s", words("column.either"))
+          : taken.images ? figure("images_per_s", words("column.images"))
+                         : figure("tokens_per_s", words("column.tokens")),
           figure("weak_speedup", words("column.weak")),
           figure("weak_efficiency", words("column.weak_efficiency")),
           figure("strong_speedup", words("column.strong")),
@@ -190,7 +198,9 @@ Section scaling_section(const std::vector<StudyPoint>& curve, const Words& words
     series.low.push_back(q.p5);
     series.high.push_back(q.p95);
   };
-  for (DocTable::Column& c : figure_columns(images(curve.front()), words)) {
+  Taken taken;
+  taken.add(curve.front().scenario);
+  for (DocTable::Column& c : figure_columns(taken, words)) {
     table.columns.push_back(std::move(c));
   }
   for (const StudyPoint& p : curve) {
@@ -217,8 +227,9 @@ Section sweep_section(const ScenarioReport& report, const Words& words) {
   Section out{"sweep", words("section.sweep"), {}};
   DocTable table{"sweep", "", {}, {}};
   for (const std::string& axis : report.axes) table.columns.push_back(words_column(axis, axis_words(axis, words)));
-  const bool of_images = takes_images(report.sweep.front().scenario.model.family);
-  for (DocTable::Column& c : figure_columns(of_images, words)) table.columns.push_back(std::move(c));
+  Taken taken;
+  for (const QuickPoint& p : report.sweep) taken.add(p.scenario);
+  for (DocTable::Column& c : figure_columns(taken, words)) table.columns.push_back(std::move(c));
   for (std::size_t i = 0; i < report.sweep.size(); ++i) {
     std::vector<Cell> row;
     for (const std::string& value : report.coordinates[i]) row.emplace_back(value);

@@ -80,6 +80,7 @@ constexpr Phrase phrases[] = {
     {"column.step", "step"},
     {"column.tokens", "tokens/s"},
     {"column.images", "images/s"},
+    {"column.either", "per s"},
     {"column.weak", "weak"},
     {"column.weak_efficiency", "eff."},
     {"column.strong", "strong"},

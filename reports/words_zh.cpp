@@ -68,6 +68,7 @@ constexpr Phrase phrases[] = {
     {"column.step", "每步耗时"},
     {"column.tokens", "token/秒"},
     {"column.images", "图像/秒"},
+    {"column.either", "每秒"},
     {"column.weak", "弱扩展"},
     {"column.weak_efficiency", "效率"},
     {"column.strong", "强扩展"},

@@ -21,6 +21,9 @@ has 'No --link was given: took nvlink4-nvswitch'
 [ "$(sed '/^How sure/,$d' out | grep -cE '^ +[1248] ')" -eq 4 ] || fail "not one row a GPU count"
 has '^How sure: nine of ten such trainings lie between'
 has 'inside what was calibrated'
+# Of images and of tokens: neither name would be true of all rows.
+good predict --model resnet50,gpt2-124m --gpu h200-sxm --batch 8
+has '^GPUs  *model  *step  *per s '
 good predict "${flags[@]}" --gpus 8 --levers
 has 'What would make a sample faster'
 wide=1 good predict "${flags[@]}" --gpus 8 --levers --json
