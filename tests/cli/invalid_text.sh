@@ -34,7 +34,7 @@ answers validate runs.csv --json
 answers report --runs runs.csv --json
 answers report --runs runs.csv --format md
 two=$source_dir/tests/validation/own_two_gpus_runs.csv
-sed "1!s/^/$nasty/" "$two" | head -n 30 >two.csv
+sed -e "1!s/^/$nasty/" -e 30q "$two" >two.csv
 answers diagnose two.csv --json
 
 # A name and a path.
