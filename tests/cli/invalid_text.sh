@@ -2,15 +2,9 @@
 # Names, ids and paths that are no UTF-8, through every command that writes JSON: an answer that is UTF-8, or an
 # error that a person can mend, and never our bug (exit 70).
 set -euo pipefail
-program=$1
-source_dir=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-export LC_ALL=C STEPSIGHT_WEB=$work/none
-
 # shellcheck source=tests/cli/streams.bash
-. "$source_dir/tests/cli/streams.bash"
+. "$2/tests/cli/streams.bash"
+export LC_ALL=C STEPSIGHT_WEB=$work/none
 
 nasty=$'na\xff\xc3(me'
 

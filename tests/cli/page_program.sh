@@ -2,14 +2,8 @@
 # The program inside a report page answers as the program that wrote it, for every scenario that we ship. Skipped,
 # visibly, where there is no node or no emscripten.
 set -euo pipefail
-program=$1
-source_dir=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-
 # shellcheck source=tests/cli/streams.bash
-. "$source_dir/tests/cli/streams.bash"
+. "$2/tests/cli/streams.bash"
 
 skip() {
   echo "SKIPPED: $*"

@@ -1,14 +1,8 @@
 #!/usr/bin/env bash
 # plan from the outside: streams, exit codes, the form of its answers.
 set -euo pipefail
-program=$1
-source_dir=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-
 # shellcheck source=tests/cli/streams.bash
-. "$source_dir/tests/cli/streams.bash"
+. "$2/tests/cli/streams.bash"
 
 good plan "$source_dir/scenarios/plans/gpt_22b.toml"
 has '^1,[0-9]* candidates: '

@@ -2,14 +2,8 @@
 # predict, show and cost from the outside: what reaches which stream, the exit code, and that every
 # line fits a terminal of 80 columns. Figures are not looked at: they follow the measurements.
 set -euo pipefail
-program=$1
-source_dir=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-
 # shellcheck source=tests/cli/streams.bash
-. "$source_dir/tests/cli/streams.bash"
+. "$2/tests/cli/streams.bash"
 
 for scenario in "$source_dir"/scenarios/*.toml; do good predict "$scenario"; done
 

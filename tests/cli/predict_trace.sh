@@ -2,15 +2,9 @@
 # predict --model TRACE from the outside: streams, exit codes, width, the machine's forms. Figures are
 # not looked at: tests/validation holds them against measured steps.
 set -euo pipefail
-program=$1
-source_dir=$2
-traces=$source_dir/tests/validation/traces
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-
 # shellcheck source=tests/cli/streams.bash
-. "$source_dir/tests/cli/streams.bash"
+. "$2/tests/cli/streams.bash"
+traces=$source_dir/tests/validation/traces
 wide=yes  # lines hold the path of a trace; the others are looked at below
 
 resnet=(--model "$traces/resnet50_b64.json.gz" --gpu h200-sxm)

@@ -1,15 +1,9 @@
 #!/usr/bin/env bash
 # report from the outside: every form of it, twice the same bytes, and no scenario's text becoming markup.
 set -euo pipefail
-program=$1
-source_dir=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-export STEPSIGHT_WEB=$work/none
-
 # shellcheck source=tests/cli/streams.bash
-. "$source_dir/tests/cli/streams.bash"
+. "$2/tests/cli/streams.bash"
+export STEPSIGHT_WEB=$work/none
 
 scenario=$source_dir/scenarios/second_card.toml
 wide=1 good report "$scenario"

@@ -2,14 +2,8 @@
 # A report's page in a browser: no error, every chart drawn, no request. Skipped, visibly, where there is no browser
 # or no node, or where what only pages need was not fetched (./check and ./stepsight report do).
 set -euo pipefail
-program=$1
-source_dir=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-
 # shellcheck source=tests/cli/streams.bash
-. "$source_dir/tests/cli/streams.bash"
+. "$2/tests/cli/streams.bash"
 
 skip() {
   echo "SKIPPED: $*"

@@ -1,5 +1,11 @@
-# For scripts that run the program: what reaches which stream, with which exit code. Sourced with
-# `program` set, in a folder of its own; leaves the streams in the files out and err.
+# For scripts that run the program, SCRIPT PROGRAM SOURCE_DIR: sets `program`, `source_dir` and `work`, a
+# folder of the script's own that goes when it ends, and goes there. Then what reaches which stream, with
+# which exit code; leaves the streams in the files out and err.
+program=$1
+source_dir=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
 
 fail() {
   echo "FAILED: $*" >&2

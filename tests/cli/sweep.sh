@@ -2,14 +2,8 @@
 # Sweeps from the outside: the same bytes from any number of threads, from shards that are merged, and
 # from a sweep that was killed and goes on.
 set -euo pipefail
-program=$1
-source_dir=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-
 # shellcheck source=tests/cli/streams.bash
-. "$source_dir/tests/cli/streams.bash"
+. "$2/tests/cli/streams.bash"
 
 cat >sweep.toml <<END
 [model]

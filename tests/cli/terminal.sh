@@ -1,14 +1,8 @@
 #!/usr/bin/env bash
 # Colours on a terminal alone, completion in both shells, and the manual page: all from what --help says.
 set -euo pipefail
-program=$1
-source_dir=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-
 # shellcheck source=tests/cli/streams.bash
-. "$source_dir/tests/cli/streams.bash"
+. "$2/tests/cli/streams.bash"
 
 escape=$(printf '\033')
 ask=(predict --model gpt2-124m --gpu h200-sxm --batch 8)

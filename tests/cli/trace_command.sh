@@ -1,14 +1,8 @@
 #!/usr/bin/env bash
 # trace from the outside: the overview, the file, the trace itself, and what it refuses.
 set -euo pipefail
-program=$1
-source_dir=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-
 # shellcheck source=tests/cli/streams.bash
-. "$source_dir/tests/cli/streams.bash"
+. "$2/tests/cli/streams.bash"
 
 for scenario in "$source_dir"/scenarios/*.toml; do good trace "$scenario"; done
 

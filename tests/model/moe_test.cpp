@@ -7,6 +7,7 @@
 #include "model/io/model_file.h"
 #include "model/transformer.h"
 #include "tests/catch2.h"
+#include "tests/model/product_of.h"
 
 using namespace stepsight;
 
@@ -25,14 +26,6 @@ double active_parameters(const ModelShape& s) {
   const auto idle = static_cast<double>(s.experts - s.experts_per_token);
   return static_cast<double>(parameter_count(s)) -
          static_cast<double>(s.layers - s.dense_layers) * idle * expert;
-}
-
-const Gemm& product(const StageWork& stage, std::string_view label) {
-  const auto at = std::ranges::find_if(stage.forward, [&](const Operator& op) {
-    return op.label == label && std::holds_alternative<Gemm>(op.work);
-  });
-  REQUIRE(at != stage.forward.end());
-  return std::get<Gemm>(at->work);
 }
 
 }  // namespace

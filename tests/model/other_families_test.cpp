@@ -9,6 +9,7 @@
 #include "model/transformer.h"
 #include "model/transformer_xl.h"
 #include "tests/catch2.h"
+#include "tests/model/product_of.h"
 
 using namespace stepsight;
 
@@ -19,14 +20,6 @@ Training training(std::int64_t batch, std::int64_t seq) {
   t.batch = batch;
   t.seq = seq;
   return t;
-}
-
-const Gemm& product(const StageWork& stage, std::string_view label) {
-  const auto at = std::ranges::find_if(stage.forward, [&](const Operator& op) {
-    return op.label == label && std::holds_alternative<Gemm>(op.work);
-  });
-  REQUIRE(at != stage.forward.end());
-  return std::get<Gemm>(at->work);
 }
 
 }  // namespace

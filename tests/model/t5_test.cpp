@@ -9,6 +9,7 @@
 #include "model/scenario_rules.h"
 #include "model/transformer.h"
 #include "tests/catch2.h"
+#include "tests/model/product_of.h"
 
 using namespace stepsight;
 
@@ -20,14 +21,6 @@ Training tokens(std::int64_t batch, std::int64_t seq, std::int64_t target) {
   t.seq = seq;
   t.target_seq = target;
   return t;
-}
-
-const Gemm& product(const StageWork& stage, std::string_view label) {
-  const auto at = std::ranges::find_if(stage.forward, [&](const Operator& op) {
-    return op.label == label && std::holds_alternative<Gemm>(op.work);
-  });
-  REQUIRE(at != stage.forward.end());
-  return std::get<Gemm>(at->work);
 }
 
 }  // namespace

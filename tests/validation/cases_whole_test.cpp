@@ -43,30 +43,7 @@ double llm_c_mfu() {
 }
 
 double tinyllama_tokens_per_gpu() {
-  const char* text = R"(
-[model]
-family = "llama"
-layers = 22
-hidden = 2048
-heads = 32
-kv_heads = 4
-ffn = 5632
-vocab = 32000
-max_seq = 2048
-[training]
-batch = 8
-seq = 2048
-precision = "bf16"
-fused_kernels = true
-[cluster]
-gpu = "a100-sxm-40"
-gpus = 16
-gpus_per_node = 8
-link = "usual-nvswitch+200G"
-[parallel]
-strategy = "fsdp"
-)";
-  return predictions(read_scenario_text("tinyllama.toml", text)).front().tokens_per_s / 16;
+  return predictions(read_scenario_text("tinyllama.toml", tinyllama)).front().tokens_per_s / 16;
 }
 
 // Of the wall clock that checkpoints every three hours take.

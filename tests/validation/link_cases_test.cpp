@@ -141,18 +141,9 @@ double every_pair_sys() {
   return best_rings(topo_matrix_topology("t", text, *parse_link_class("pcie4-x16-p2p")), 8).GBps;
 }
 
-struct Row {
-  const char* where;
-  const char* asked;
-  double least;
-  double most;
-  double (*answer)();
-  const char* missing;  // null where the answer is to hold
-};
-
 // Ranges are the thread's where it gives one; else 15 % around its number, more for what it says in
 // words ("about", "good").
-const Row rows[] = {
+const Case rows[] = {
     // One box, no NVLink.
     {"cortwave, multi-gpu",
      "3.4 GB between two 4090 at 4 GB/s: about 0.85 s",
@@ -415,30 +406,12 @@ const Row rows[] = {
 }  // namespace
 
 TEST_CASE("public puzzles are answered as they turned out, at least four in five") {
-  std::map<std::string, bool> held;  // by thread: all that was asked
-  for (const Row& row : rows) {
-    const double answer = row.answer();
-    INFO(row.where << ": " << row.asked << "; answered " << answer);
-    const bool inside = answer >= row.least && answer <= row.most;
-    held.try_emplace(row.where, true).first->second &= inside;
-    if (row.missing == nullptr) {
-      CHECK(inside);
-    } else {
-      INFO("missing: " << row.missing);
-      CHECK_FALSE(inside);  // an answer that came right must leave the list
-    }
-  }
-  const auto count = std::ranges::count_if(held, [](const auto& one) { return one.second; });
-  INFO(count << " of " << held.size());
-  CHECK(held.size() >= 25);
-  CHECK(static_cast<std::size_t>(count) * 5 >= held.size() * 4);
+  const ThreadsHeld threads = check_cases(rows);
+  INFO(threads.held << " of " << threads.all);
+  CHECK(threads.all >= 25);
+  CHECK(threads.held * 5 >= threads.all * 4);
 }
 
 std::vector<CaseAnswer> stepsight::link_case_answers() {
-  std::vector<CaseAnswer> out;
-  for (const Row& row : rows) {
-    const double answer = row.answer();
-    out.push_back({row.where, row.asked, answer >= row.least && answer <= row.most});
-  }
-  return out;
+  return answers_of(rows);
 }

@@ -10,6 +10,7 @@
 #include "simulate/marginal.h"
 #include "simulate/plan.h"
 #include "simulate/study.h"
+#include "tests/validation/cases.h"
 #include "tests/validation/points.h"
 
 namespace stepsight {
@@ -149,28 +150,7 @@ TEST_CASE("24 hours of eight H100 at 3.50 an hour are 672 dollars") {
 // stepsight predict --model tinyllama ... --tokens 3e12
 // jzhang38/TinyLlama: 1.1B on 16 A100-40, 24k tokens a second on each: 3T tokens in 90 days.
 TEST_CASE("3T tokens of TinyLlama on 16 A100 take about 90 days") {
-  const ScenarioFile file = read_scenario_text("tinyllama.toml", R"(
-[model]
-family = "llama"
-layers = 22
-hidden = 2048
-heads = 32
-kv_heads = 4
-ffn = 5632
-vocab = 32000
-max_seq = 2048
-[training]
-batch = 8
-seq = 2048
-precision = "bf16"
-fused_kernels = true
-[cluster]
-gpu = "a100-sxm-40"
-gpus = 16
-gpus_per_node = 8
-link = "usual-nvswitch+200G"
-[parallel]
-strategy = "fsdp"
+  const ScenarioFile file = read_scenario_text("tinyllama.toml", tinyllama + R"(
 [run]
 tokens = 3e12
 gpu_mtbf_hours = 50000

@@ -200,18 +200,9 @@ double nanogpt_step() {
   return step(s, 1, "");
 }
 
-struct Row {
-  const char* where;
-  const char* asked;
-  double least;
-  double most;
-  double (*answer)();
-  const char* missing;  // null where the answer is to hold
-};
-
 // Ranges: 10 % around a speed-up that a table gives, 15 % around a rate; where a thread says in words
 // which of two is faster, a ratio beyond 1.
-const Row rows[] = {
+const Case rows[] = {
     // Strategies.
     {"axolotl-ai-cloud/axolotl 1114",
      "1.1 B sharded over three slow hosts is slower than ZeRO-1",
@@ -368,30 +359,12 @@ const Row rows[] = {
 }  // namespace
 
 TEST_CASE("splits and healthy tables are answered as they were measured, at least three in four") {
-  std::map<std::string, bool> held;  // by source: all that was asked
-  for (const Row& row : rows) {
-    const double answer = row.answer();
-    INFO(row.where << ": " << row.asked << "; answered " << answer);
-    const bool inside = answer >= row.least && answer <= row.most;
-    held.try_emplace(row.where, true).first->second &= inside;
-    if (row.missing == nullptr) {
-      CHECK(inside);
-    } else {
-      INFO("missing: " << row.missing);
-      CHECK_FALSE(inside);  // an answer that came right must leave the list
-    }
-  }
-  const auto count = std::ranges::count_if(held, [](const auto& one) { return one.second; });
-  INFO(count << " of " << held.size());
-  CHECK(held.size() >= 20);
-  CHECK(static_cast<std::size_t>(count) * 4 >= held.size() * 3);
+  const ThreadsHeld threads = check_cases(rows);
+  INFO(threads.held << " of " << threads.all);
+  CHECK(threads.all >= 20);
+  CHECK(threads.held * 4 >= threads.all * 3);
 }
 
 std::vector<CaseAnswer> stepsight::strategy_case_answers() {
-  std::vector<CaseAnswer> out;
-  for (const Row& row : rows) {
-    const double answer = row.answer();
-    out.push_back({row.where, row.asked, answer >= row.least && answer <= row.most});
-  }
-  return out;
+  return answers_of(rows);
 }
