@@ -45,13 +45,8 @@ std::string points_beside(const char* folder, const std::string& name_or_file) {
     const auto file = find_named_file_if_any(folder, name_or_file, ".points.csv");
     return file ? file->text : "";
   }
-  const std::string name = name_or_file.substr(0, name_or_file.size() - 5) + ".points.csv";
+  const std::string name = profile_stem(name_or_file) + ".points.csv";
   return std::filesystem::exists(name) ? read_file(name, 64 * megabyte, "a table of points") : "";
-}
-
-std::string without_ending(std::string name) {
-  if (name.ends_with(".toml")) name.resize(name.size() - 5);
-  return name;
 }
 
 // A file's text with the measured points beside it: they stay where they lie over their formulas.
@@ -62,7 +57,7 @@ void write_with_points(const std::string& output, const std::string& text, const
 
 // "mine.toml" of the link "pcie4-x16-nop2p" (or of a file of one): "mine-pcie4-x16-nop2p.toml".
 std::string link_file_name(const std::string& output, const std::string& link) {
-  std::string name = std::filesystem::path(without_ending(link)).filename().string();
+  std::string name = std::filesystem::path(profile_stem(link)).filename().string();
   for (char& c : name) {
     const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
     if (!plain) c = '-';

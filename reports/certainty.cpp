@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "reports/question.h"
 #include "reports/text_table.h"
 
 namespace stepsight {
@@ -88,10 +89,11 @@ std::string outside_words(std::string_view inputs, const Words& words) {
 
 std::string intervals_table(const PredictReport& report, const Words& words) {
   if (report.points.front().uncertainty.step.p50 <= 0) return "";
-  bool scales = false, images = true;
+  bool scales = false;
+  Taken taken;
   for (const StudyPoint& p : report.points) {
     scales = scales || p.scenario.cluster.gpus > 1;
-    images = images && takes_images(p.scenario.model.family);
+    taken.add(p.scenario);
   }
   TextTable table;
   const bool add_gpus = !has_axis(report, "gpus");
@@ -100,7 +102,7 @@ std::string intervals_table(const PredictReport& report, const Words& words) {
     table.columns.push_back({axis_words(axis, words)});
   }
   table.columns.push_back({words("column.step")});
-  table.columns.push_back({words(images ? "column.images" : "column.tokens"), Align::right, 2});
+  table.columns.push_back({std::string(words.text(taken.column())), Align::right, 2});
   if (scales) {
     table.columns.push_back({words("column.weak")});
     table.columns.push_back({words("column.weak_efficiency"), Align::right, 1});
@@ -111,7 +113,7 @@ std::string intervals_table(const PredictReport& report, const Words& words) {
     std::vector<std::string> row;
     if (add_gpus) row.push_back(std::to_string(p.scenario.cluster.gpus));
     for (const std::string& value : report.coordinates[i]) row.push_back(value);
-    for (std::string& cell : figures(p, scales, images, words)) row.push_back(std::move(cell));
+    for (std::string& cell : figures(p, scales, taken.only_images(), words)) row.push_back(std::move(cell));
     table.rows.push_back(std::move(row));
   }
   return "\n" + wrap(words("certainty.title")) + "\n" + table.fitted();

@@ -96,8 +96,7 @@ std::string efficiency_cell(const ScalingPoint& p) {
 struct Columns {
   bool scaling = false;
   bool exposed = false;
-  bool images = true;   // every model takes images: throughput counts them, not tokens
-  bool either = false;  // some do and some do not
+  Taken taken;  // where every model takes images, throughput counts them, not tokens
   bool money = false;
 };
 
@@ -106,9 +105,7 @@ Columns columns_of(const PredictReport& report) {
   for (const StudyPoint& p : report.points) {
     if (p.scenario.cluster.gpus > 1) out.scaling = true;
     if (p.prediction.message_bytes > 0) out.exposed = true;
-    const bool takes = takes_images(p.scenario.model.family);
-    out.either = out.either || takes != takes_images(report.points.front().scenario.model.family);
-    if (!takes) out.images = false;
+    out.taken.add(p.scenario);
     if (p.money && p.money->cheaper() != nullptr) out.money = true;
   }
   return out;
@@ -118,7 +115,7 @@ Columns columns_of(const PredictReport& report) {
 std::vector<std::string> figures(const StudyPoint& p, const Columns& columns) {
   const Prediction& r = p.prediction;
   std::vector<std::string> out{format_seconds(r.step.value), 
-                               format_count(columns.images ? r.samples_per_s : r.tokens_per_s)};
+                               format_count(columns.taken.only_images() ? r.samples_per_s : r.tokens_per_s)};
   if (columns.scaling) {
     out.push_back(speedup_cell(p.weak));
     out.push_back(efficiency_cell(p.weak));
@@ -139,9 +136,7 @@ std::vector<std::string> figures(const StudyPoint& p, const Columns& columns) {
 
 std::vector<TextTable::Column> figure_columns(const Columns& columns, const Words& words) {
   std::vector<TextTable::Column> out{{words("column.step")},
-                                     {words(columns.either   ? "column.either"
-                                            : columns.images ? "column.images"
-                                                             : "column.tokens")}};
+                                     {std::string(words.text(columns.taken.column()))}};
   if (columns.scaling) {
     const std::initializer_list<TextTable::Column> scaling{{words("column.weak")},
                                                            {words("column.weak_efficiency")},
@@ -152,7 +147,7 @@ std::vector<TextTable::Column> figure_columns(const Columns& columns, const Word
   out.push_back({"MFU", Align::right, 2});
   if (columns.exposed) out.push_back({words("column.exposed"), Align::right, 3});
   out.push_back({words("column.memory")});
-  if (columns.money) out.push_back({words(columns.images ? "column.cost_images" : "column.cost_tokens")});
+  if (columns.money) out.push_back({words(columns.taken.only_images() ? "column.cost_images" : "column.cost_tokens")});
   return out;
 }
 

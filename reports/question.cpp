@@ -27,6 +27,15 @@ std::string split_words(const Parallel& p, const Words& words) {
   return out;
 }
 
+void Taken::add(const Scenario& scenario) {
+  (takes_images(scenario.model.family) ? images : tokens) = true;
+}
+
+std::string_view Taken::column() const {
+  if (images && tokens) return "column.either";
+  return images ? "column.images" : "column.tokens";
+}
+
 std::string link_words(const Cluster& cluster, const Words& words) {
   if (cluster.link_speed == 1) return cluster.link;
   return words("question.link_speed",

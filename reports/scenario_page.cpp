@@ -28,19 +28,11 @@ double throughput(const StudyPoint& p) {
   return images(p) ? p.prediction.samples_per_s : p.prediction.tokens_per_s;
 }
 
-// What the models of a table's rows take: images, tokens, or some the one and some the other.
-struct Taken {
-  bool images = false, tokens = false;
-  void add(const Scenario& s) { (takes_images(s.model.family) ? images : tokens) = true; }
-  [[nodiscard]] bool both() const { return images && tokens; }
-};
-
 // The figures of a point that a row of a table has.
 std::vector<DocTable::Column> figure_columns(const Taken& taken, const Words& words) {
   return {figure("step_s", words("column.step")),
-          taken.both()   ? figure("per_s", words("column.either"))
-          : taken.images ? figure("images_per_s", words("column.images"))
-                         : figure("tokens_per_s", words("column.tokens")),
+          figure(taken.images ? taken.tokens ? "per_s" : "images_per_s" : "tokens_per_s",
+                 std::string(words.text(taken.column()))),
           figure("weak_speedup", words("column.weak")),
           figure("weak_efficiency", words("column.weak_efficiency")),
           figure("strong_speedup", words("column.strong")),

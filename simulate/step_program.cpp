@@ -422,15 +422,13 @@ StepProgram Builder::build(int repeats) {
 Machine step_machine(const GpuProfile& gpu, const Without& without) {
   Machine machine;
   if (without.slow_down) return machine;
+  constexpr double shared = 0.5;
   for (const RoundsClass& c : rounds_classes) {
     machine.slow_down[c.id][collective_class] =
         rate_beside_collective(c.stands_for, gpu.overlap.compute_under_collective);
     machine.slow_down[collective_class][c.id] = gpu.overlap.collective_under_compute;
     machine.slow_down[c.id][copy_class] = gpu.overlap.compute_under_copy;
     machine.slow_down[copy_class][c.id] = gpu.overlap.copy_under_compute;
-  }
-  constexpr double shared = 0.5;
-  for (const RoundsClass& c : rounds_classes) {
     machine.slow_down[c.id][beside_class] = machine.slow_down[beside_class][c.id] = shared;
   }
   machine.slow_down[memory_class][beside_class] = machine.slow_down[beside_class][memory_class] = shared;

@@ -94,6 +94,12 @@ class Pricer {
                 Phase phase,
                 double repeats,
                 double issue_us);
+  Priced message_of(Seconds time,
+                    double bytes,
+                    std::string_view text,
+                    Phase phase,
+                    double issue_us,
+                    double unmeasured_s);
   Priced priced_message(const Link& link,
                         double bytes,
                         std::string_view text,
@@ -206,6 +212,15 @@ Priced Pricer::priced_message(const Link& link,
                               double issue_us) {
   const LinkCost c = price_of(link, bytes);
   const Seconds time = without_.communication ? Seconds{0} : c.time;
+  return message_of(time, bytes, text, phase, issue_us, c.measured ? 0 : time.value);
+}
+
+Priced Pricer::message_of(Seconds time,
+                          double bytes,
+                          std::string_view text,
+                          Phase phase,
+                          double issue_us,
+                          double unmeasured_s) {
   return {{to_picoseconds(time),
            to_picoseconds(Seconds{issue_us * 1e-6}),
            out_.label(text, phase, WorkKind::communication),
@@ -214,7 +229,7 @@ Priced Pricer::priced_message(const Link& link,
           WorkKind::communication,
           time.value,
           issue_us,
-          c.measured ? 0 : time.value};
+          unmeasured_s};
 }
 
 // A copy between a buffer that travels and the tensors themselves; its issue is part of the message's.
@@ -228,13 +243,7 @@ Timed Pricer::host_copy(
     double bytes, bool to_host, std::string_view text, Phase phase, double repeats) {
   const Seconds all = copy_formula(bytes, to_host ? gpu_.device_to_host : gpu_.host_to_device);
   const Seconds time = without_.communication ? Seconds{0} : all;
-  out_.kernel_seconds[static_cast<std::size_t>(WorkKind::communication)] += repeats * time.value;
-  out_.host_seconds += repeats * gpu_.host.accumulate_us * 1e-6;
-  return {to_picoseconds(time),
-          to_picoseconds(Seconds{gpu_.host.accumulate_us * 1e-6}),
-          out_.label(text, phase, WorkKind::communication),
-          false,
-          bytes};
+  return book(message_of(time, bytes, text, phase, gpu_.host.accumulate_us, 0), repeats);
 }
 
 // FLOP, counted in bf16's energy, and bytes of the step.
@@ -512,20 +521,24 @@ TimedUnit Pricer::part_of_unit(double elements, bool experts, double gathers, do
   }
   const bool reduced_wide = gradient_bytes(training) > width;
   const double own = elements / shards;
-  const auto cast = [&](PassKind kind, double count, double times) -> Picoseconds {
-    if (held == compute || count < 1) return 0;
-    const Operator op{Pass{kind, 1, static_cast<std::int64_t>(count), compute}, "cast shards"};
-    return kernel(op, price_of(op.work), Phase::gradient_sync, times, 0).kernel;
+  const bool casts = held != compute;
+  const auto cast = [&](PassKind kind, double count, std::string_view text, double times) -> Timed {
+    if (!casts || count < 1) return {};
+    const Operator op{Pass{kind, 1, static_cast<std::int64_t>(count), compute}, text};
+    return kernel(op, price_of(op.work), Phase::gradient_sync, times, 0);
   };
   out.before_gather = copy(own, compute, "shards to gather", gathers * copies);
-  out.before_gather.kernel += cast(PassKind::cast_down, own, gathers * copies);
+  out.before_gather =
+      together(out.before_gather, cast(PassKind::cast_down, own, "shards to gather", gathers * copies));
   if (shards > 1) out.copy_out = copy(elements, compute, "parameters from gathered", gathers * copies);
-  out.copy_in = reduced_wide && held != compute ? Timed{cast(PassKind::cast_up, elements, scatters)}
-                                                : copy(elements, compute, "gradients to scatter", scatters);
-  if (reduced_wide) out.copy_in.label = out_.label("gradients to scatter", Phase::gradient_sync, WorkKind::sync_copy);
+  out.copy_in = casts && reduced_wide
+                    ? cast(PassKind::cast_up, elements, "gradients to scatter", scatters)
+                    : copy(elements, compute, "gradients to scatter", scatters);
   if (shards <= 1) out.after_scatter = copy(own, compute, "gradients scattered", scatters);
-  if (!reduced_wide) out.after_scatter.kernel += cast(PassKind::cast_up, own, scatters);
-  out.after_scatter.label = out_.label("gradients scattered", Phase::gradient_sync, WorkKind::sync_copy);
+  if (!reduced_wide) {
+    out.after_scatter = together(
+        out.after_scatter, cast(PassKind::cast_up, own, "gradients scattered", scatters));
+  }
   if (between.kind != Link::Kind::none) {
     out.replicate = message(between,
                             reduced / shards,
