@@ -387,7 +387,7 @@ constexpr Phrase phrases[] = {
      "lose over their life, at the rent of the throughput that they add or at what a day "
      "is worth."},
     {"worth.all", "Every added card up to {n} is worth it, where {rule}."},
-    {"worth.until", "After {n} cards the next is not worth it, where {rule}."},
+    {"worth.until", "The card after number {n} is not worth it, where {rule}."},
     {"worth.rule_day", "a day saved is worth {amount} {currency}"},
     {"worth.rule_share", "it should bring at least {share} of what a first card does"},
     {"exchange.throughput", "{to} in place of {from}: {times} times the throughput"},
