@@ -50,27 +50,27 @@ Tiling best_tiling(const Gemm& gemm, const GemmParameters<double>& p, Multiproce
   return best;
 }
 
-Cost cost(const Gemm& gemm, const GpuProfile& gpu) {
+Cost cost(const Gemm& gemm, const GpuProfile& gpu, SurfaceMemory* memory) {
   const std::size_t type = index(gemm.dtype);
   const MeasuredSurface& points = gpu.gemm_points[type];
-  MeasuredSurface::Answer answer = points.at(surface_point(gemm));
+  MeasuredSurface::Answer answer = points.at(surface_point(gemm), memory);
   if (answer.distance > 0 && gemm.layout == Layout::TN) {
     // C^T = B A^T is the same work, if its rows are aligned alike: where the exchanged shape was
     // measured nearer, it says more.
     const Gemm turned{gemm.n, gemm.m, gemm.k, gemm.batch, gemm.dtype, gemm.layout};
     if (alignment(turned) == alignment(gemm)) {
-      const MeasuredSurface::Answer exchanged = points.at(surface_point(turned));
+      const MeasuredSurface::Answer exchanged = points.at(surface_point(turned), memory);
       if (exchanged.distance < answer.distance) answer = exchanged;
     }
   }
   return corrected(gemm_formula(gemm, gpu.gemm[type], multiprocessors_of(gpu)), answer, true);
 }
 
-Cost cost(const Attention& attention, const GpuProfile& gpu) {
+Cost cost(const Attention& attention, const GpuProfile& gpu, SurfaceMemory* memory) {
   if (attention.kernel != AttentionKernel::usual) return {generation_time(attention, gpu), false, true};
   const std::size_t side = attention.backward ? 1 : 0;
   return corrected(attention_formula(attention, gpu.attention[side], gpu.multiprocessors),
-                   gpu.attention_points[side].at(surface_point(attention)), true);
+                   gpu.attention_points[side].at(surface_point(attention), memory), true);
 }
 
 Seconds convolution_product(const Convolution& convolution,
@@ -81,25 +81,25 @@ Seconds convolution_product(const Convolution& convolution,
   return gemm_formula(implicit_gemm(convolution, sms.count), p, sms);
 }
 
-Cost cost(const Convolution& convolution, const GpuProfile& gpu) {
+Cost cost(const Convolution& convolution, const GpuProfile& gpu, SurfaceMemory* memory) {
   const auto side = static_cast<std::size_t>(convolution.direction);
   const Seconds product = convolution_product(
       convolution, gpu.gemm[index(convolution.dtype)], multiprocessors_of(gpu));
   return corrected(convolution_formula(convolution, product, gpu.convolution[side]),
-                   gpu.convolution_points[side].at(surface_point(convolution)), true);
+                   gpu.convolution_points[side].at(surface_point(convolution), memory), true);
 }
 
-Cost cost(const Pass& pass, const GpuProfile& gpu) {
+Cost cost(const Pass& pass, const GpuProfile& gpu, SurfaceMemory* memory) {
   const auto kind = static_cast<std::size_t>(pass.kind);
   // Bound by instructions where moving the bytes alone would take less than two thirds of the time.
   const Seconds formula = pass_formula(pass, gpu.pass[kind]);
   const Seconds moving{bytes(pass).value / (gpu.pass[kind].bandwidth_TBps * 1e12)};
-  return corrected(formula, gpu.pass_points[kind].at(surface_point(pass)),
+  return corrected(formula, gpu.pass_points[kind].at(surface_point(pass), memory),
                    moving.value < 0.67 * (formula.value - gpu.pass[kind].overhead_us * 1e-6));
 }
 
-Cost cost(const Work& work, const GpuProfile& gpu) {
-  return std::visit([&](const auto& w) { return cost(w, gpu); }, work);
+Cost cost(const Work& work, const GpuProfile& gpu, SurfaceMemory* memory) {
+  return std::visit([&](const auto& w) { return cost(w, gpu, memory); }, work);
 }
 
 }  // namespace stepsight

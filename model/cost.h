@@ -17,6 +17,7 @@
 namespace stepsight {
 
 struct GpuProfile;
+class SurfaceMemory;
 
 // What a product's time depends on of the card, beside its parameters. `warp_groups`: products are issued
 // by groups of four warps and run asynchronously (PTX ISA, wgmma and tcgen05: Hopper, and Blackwell of
@@ -238,12 +239,13 @@ struct Cost {
   bool clocked = false;   // bound by instructions: takes longer at a lower clock; else by memory
 };
 
-// The formula with the profile's parameters times the measured residual.
-Cost cost(const Gemm& gemm, const GpuProfile& gpu);
-Cost cost(const Attention& attention, const GpuProfile& gpu);
-Cost cost(const Pass& pass, const GpuProfile& gpu);
-Cost cost(const Convolution& convolution, const GpuProfile& gpu);
-Cost cost(const Work& work, const GpuProfile& gpu);
+// The formula with the profile's parameters times the measured residual. With a memory of earlier questions
+// the same, to the last digit.
+Cost cost(const Gemm& gemm, const GpuProfile& gpu, SurfaceMemory* memory = nullptr);
+Cost cost(const Attention& attention, const GpuProfile& gpu, SurfaceMemory* memory = nullptr);
+Cost cost(const Pass& pass, const GpuProfile& gpu, SurfaceMemory* memory = nullptr);
+Cost cost(const Convolution& convolution, const GpuProfile& gpu, SurfaceMemory* memory = nullptr);
+Cost cost(const Work& work, const GpuProfile& gpu, SurfaceMemory* memory = nullptr);
 
 // One copy of a message between pinned host memory and the device.
 template <typename T>

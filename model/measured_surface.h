@@ -23,6 +23,8 @@ enum class Interpolation : unsigned char {
   average,
 };
 
+class SurfaceMemory;
+
 class MeasuredSurface {
  public:
   static constexpr std::size_t max_dimensions = 7;
@@ -45,20 +47,52 @@ class MeasuredSurface {
   explicit MeasuredSurface(std::vector<Sample> samples,
                            Interpolation interpolation = Interpolation::plane);
 
-  [[nodiscard]] Answer at(const Point& query) const;
+  // With a memory of earlier queries: the same answer, to the last digit, and sooner near one of them. The
+  // surface must outlive the memory.
+  [[nodiscard]] Answer at(const Point& query, SurfaceMemory* memory = nullptr) const;
   [[nodiscard]] bool empty() const { return samples_.empty(); }
   [[nodiscard]] std::size_t size() const { return samples_.size(); }
 
  private:
   [[nodiscard]] double off_axis_correlation(const Point& query) const;
 
-  // A k-d tree stored in place: the median of each range splits it along the axis in which the
-  // range is widest, which stands at the median's index in split_axes_. axes_ are those in which any
-  // two points differ.
+  // A tree (model/nearest_samples.h). axes_ are those in which any two points differ.
   std::vector<Sample> samples_;
   std::vector<unsigned char> split_axes_;
   std::vector<std::size_t> axes_;
   Interpolation interpolation_ = Interpolation::plane;
+};
+
+// What earlier queries found of their surroundings, on whatever surface. For one thread. The points of a
+// sweep lie close to one another: most find the same neighbours as the one before, and need only be told
+// how far from each they are.
+class SurfaceMemory {
+ public:
+  // A system of equations among neighbours, solved as far as it does not depend on the query
+  // (model/measured_surface.cpp).
+  struct Factored {
+    static constexpr std::size_t size = 16;
+    using Row = std::array<float, size>;
+    std::size_t count = 0;  // 0: none yet
+    std::array<const MeasuredSurface::Sample*, size> samples{};
+    std::array<Row, size> columns{};
+    Row residuals{};
+  };
+  struct Neighbourhood {
+    static constexpr std::size_t most_samples = 32;
+    const MeasuredSurface::Sample* of = nullptr;  // the first of the surface's samples; null: free
+    MeasuredSurface::Point centre{};              // the query it was made for
+    float reach = 0;  // every sample of the surface that is nearer to the centre is among these
+    std::size_t count = 0;
+    std::array<const MeasuredSurface::Sample*, most_samples> samples{};  // nearest to the centre first
+    Factored factored;
+  };
+
+  // Where what is known about a surface near a query is kept, be it about that or about something else.
+  Neighbourhood& near(const MeasuredSurface::Sample* surface, const MeasuredSurface::Point& query);
+
+ private:
+  std::vector<Neighbourhood> places_;
 };
 
 }  // namespace stepsight

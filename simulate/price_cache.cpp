@@ -75,10 +75,10 @@ Value& PriceCache::Shapes<Value>::at(const Key& key, bool& is_new) {
 
 Cost PriceCache::cost(const Work& work) {
   Key key{};
-  if (!key_of(work, key)) return stepsight::cost(work, gpu_);
+  if (!key_of(work, key)) return stepsight::cost(work, gpu_, &surfaces_);
   bool is_new = false;
   Cost& known = operators_.at(key, is_new);
-  if (is_new) known = stepsight::cost(work, gpu_);
+  if (is_new) known = stepsight::cost(work, gpu_, &surfaces_);
   return known;
 }
 

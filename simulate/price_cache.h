@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/cost.h"
+#include "model/measured_surface.h"
 #include "model/profile.h"
 #include "simulate/link.h"
 
@@ -47,6 +48,7 @@ class PriceCache {
 
   const GpuProfile& gpu_;
   Shapes<Cost> operators_;
+  SurfaceMemory surfaces_;
   Shapes<LinkCost> messages_;
   std::vector<std::shared_ptr<const CollectiveCurve>> curves_;  // of the messages that are known
   std::vector<Known> links_;

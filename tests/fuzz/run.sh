@@ -27,7 +27,7 @@ readers=("$@")
 if [ ${#readers[@]} -eq 0 ]; then mapfile -t readers < <("$program" --list); fi
 
 # One reader; its last line in READER.result. Rounds of at most a minute by the clock, since a clock is all
-# that libFuzzer can stop at, and a busy machine gives less CPU time than that.
+# that libFuzzer can stop at, and a busy machine gives less CPU time than that; its timeout is by the clock, too.
 fuzz_one() {
   local program=$1 corpus=$2 seconds=$3 reader=$4 log=$2/$4.log status=0 runs=0 spent left user system
   local TIMEFORMAT='%U %S'
@@ -35,7 +35,7 @@ fuzz_one() {
   while [ "$status" -eq 0 ] && [ "$spent" -lt "$seconds" ]; do
     left=$((seconds - spent))
     { time "$program" "--reader=$reader" "$corpus/$reader" -max_total_time=$((left < 60 ? left : 60)) \
-      -timeout=30 -rss_limit_mb=2048 -artifact_prefix="$corpus/$reader-" -print_final_stats=1 \
+      -timeout=120 -rss_limit_mb=2048 -artifact_prefix="$corpus/$reader-" -print_final_stats=1 \
       >"$log" 2>&1 || status=$?; } 2>"$corpus/$reader.time"
     read -r user system <"$corpus/$reader.time"
     runs=$((runs + $(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | tail -n 1)))
