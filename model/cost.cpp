@@ -36,6 +36,10 @@ Tiling best_tiling(const Gemm& gemm, const GemmParameters<double>& p, Multiproce
       if (warp_groups && (static_cast<int>(rows) % 64 && static_cast<int>(cols) % 64)) continue;
       const double tiles = tiles_along(gemm.m, rows) * tiles_along(gemm.n, cols) *
                            static_cast<double>(gemm.batch);
+      // Most tilings lose however fast their tiles are, where there is nothing to cut along k.
+      const bool splits = tiles * depth_splits[1] <= kernels.most_split_waves * sms.count && k > shallowest_part;
+      const double at_least = rounded_waves(tiles / sms.count, p) * (rows * cols) * tile_depth(k, 1, costs);
+      if (!splits && at_least >= least) continue;
       const double area = rows * cols * tile_slowdown(Tile{rows, cols}, costs);
       for (const double split : depth_splits) {
         if (split > 1 && (tiles * split > kernels.most_split_waves * sms.count || k <= shallowest_part)) break;
@@ -53,16 +57,13 @@ Tiling best_tiling(const Gemm& gemm, const GemmParameters<double>& p, Multiproce
 Cost cost(const Gemm& gemm, const GpuProfile& gpu, SurfaceMemory* memory) {
   const std::size_t type = index(gemm.dtype);
   const MeasuredSurface& points = gpu.gemm_points[type];
-  MeasuredSurface::Answer answer = points.at(surface_point(gemm), memory);
-  if (answer.distance > 0 && gemm.layout == Layout::TN) {
-    // C^T = B A^T is the same work, if its rows are aligned alike: where the exchanged shape was
-    // measured nearer, it says more.
-    const Gemm turned{gemm.n, gemm.m, gemm.k, gemm.batch, gemm.dtype, gemm.layout};
-    if (alignment(turned) == alignment(gemm)) {
-      const MeasuredSurface::Answer exchanged = points.at(surface_point(turned), memory);
-      if (exchanged.distance < answer.distance) answer = exchanged;
-    }
-  }
+  const Gemm turned{gemm.n, gemm.m, gemm.k, gemm.batch, gemm.dtype, gemm.layout};
+  // C^T = B A^T is the same work, if its rows are aligned alike: where the exchanged shape was measured
+  // nearer, it says more.
+  const bool turns = gemm.layout == Layout::TN && alignment(turned) == alignment(gemm);
+  const MeasuredSurface::Answer answer =
+      turns ? points.at_nearer(surface_point(gemm), surface_point(turned), memory)
+            : points.at(surface_point(gemm), memory);
   return corrected(gemm_formula(gemm, gpu.gemm[type], multiprocessors_of(gpu)), answer, true);
 }
 

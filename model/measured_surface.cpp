@@ -17,6 +17,7 @@ namespace stepsight {
 namespace {
 
 constexpr std::size_t plane_neighbours = 9;
+constexpr double same_place = 1e-6;
 constexpr double fade = 2.0;  // factors of two after which a residual of a plane counts half
 // Variance that a point does not share with its neighbours, relative to what it does. Chosen, as
 // the scales in surface_point(Gemm), for the least error on held-out products of an H200.
@@ -199,22 +200,33 @@ double MeasuredSurface::off_axis_correlation(const Point& query) const {
   return std::exp(-far);
 }
 
-MeasuredSurface::Answer MeasuredSurface::at(const Point& query, SurfaceMemory* memory) const {
-  const bool averaging = interpolation_ == Interpolation::average;
+// A query with its surroundings.
+struct MeasuredSurface::Found {
+  Point query;
+  Nearest nearest;
+  SurfaceMemory::Neighbourhood* place;
+  double distance;  // to the nearest point; 0 for one that was measured
+};
+
+MeasuredSurface::Found MeasuredSurface::find(const Point& query, SurfaceMemory* memory) const {
   // A line needs two points, a cell in d sizes its 2^d corners.
   const std::size_t corners = (std::size_t{1} << std::min<std::size_t>(axes_.size(), 3)) + 1;
-  const std::size_t wanted = averaging           ? most_neighbours
-                             : axes_.size() <= 1 ? 2
+  const std::size_t wanted = interpolation_ == Interpolation::average ? most_neighbours
+                             : axes_.size() <= 1                      ? 2
                                                  : std::min(plane_neighbours, corners);
   SurfaceMemory::Neighbourhood* const place =
       memory != nullptr ? &memory->near(samples_.data(), query) : nullptr;
   const Nearest nearest = nearest_samples({samples_, split_axes_}, query, wanted, place);
   const double distance = std::sqrt(static_cast<double>(nearest.best.front().squared));
+  return {query, nearest, place, distance < same_place ? 0 : distance};
+}
+
+MeasuredSurface::Answer MeasuredSurface::answer(const Found& found) const {
+  const auto& [query, nearest, place, distance] = found;
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (!std::isfinite(distance)) return {0, infinity};
-  constexpr double same = 1e-6;
-  if (distance < same) return {mean_within(nearest, same), 0};
-  if (averaging) {
+  if (distance == 0) return {mean_within(nearest, same_place), 0};
+  if (interpolation_ == Interpolation::average) {
     Factored once;
     const double estimate = kriged(nearest, query, axes_, place != nullptr ? place->factored : once) *
                             off_axis_correlation(query);
@@ -223,6 +235,19 @@ MeasuredSurface::Answer MeasuredSurface::at(const Point& query, SurfaceMemory* m
   const double faded = 1.0 / (1.0 + (distance / fade) * (distance / fade));
   const double plane = bounded_by(nearest, local_plane(nearest, query, axes_), infinity, -infinity);
   return {plane * faded, distance};
+}
+
+MeasuredSurface::Answer MeasuredSurface::at(const Point& query, SurfaceMemory* memory) const {
+  return answer(find(query, memory));
+}
+
+MeasuredSurface::Answer MeasuredSurface::at_nearer(const Point& first,
+                                                   const Point& second,
+                                                   SurfaceMemory* memory) const {
+  const Found found = find(first, memory);
+  if (found.distance == 0) return answer(found);
+  const Found other = find(second, memory);
+  return answer(other.distance < found.distance ? other : found);
 }
 
 SurfaceMemory::Neighbourhood& SurfaceMemory::near(const MeasuredSurface::Sample* surface, const Point& query) {

@@ -50,10 +50,17 @@ class MeasuredSurface {
   // With a memory of earlier queries: the same answer, to the last digit, and sooner near one of them. The
   // surface must outlive the memory.
   [[nodiscard]] Answer at(const Point& query, SurfaceMemory* memory = nullptr) const;
+  // The answer to the one of two queries that a point lies nearer to; to the first where both are as near.
+  [[nodiscard]] Answer at_nearer(const Point& first,
+                                 const Point& second,
+                                 SurfaceMemory* memory = nullptr) const;
   [[nodiscard]] bool empty() const { return samples_.empty(); }
   [[nodiscard]] std::size_t size() const { return samples_.size(); }
 
  private:
+  struct Found;
+  [[nodiscard]] Found find(const Point& query, SurfaceMemory* memory) const;
+  [[nodiscard]] Answer answer(const Found& found) const;
   [[nodiscard]] double off_axis_correlation(const Point& query) const;
 
   // A tree (model/nearest_samples.h). axes_ are those in which any two points differ.

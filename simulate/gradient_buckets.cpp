@@ -32,7 +32,10 @@ std::vector<Bucket> gradient_buckets(std::span<const double> tensor_bytes,
   for (const Filling& rest : fillings) {
     if (rest.open.tensors > 0) buckets.push_back(rest.open);
   }
-  std::ranges::stable_sort(buckets, {}, &Bucket::last_tensor);
+  // Those of one group are closed in this order.
+  if (!std::ranges::is_sorted(buckets, {}, &Bucket::last_tensor)) {
+    std::ranges::stable_sort(buckets, {}, &Bucket::last_tensor);
+  }
   return buckets;
 }
 

@@ -1,6 +1,7 @@
 #include "simulate/timed_step.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <variant>
 
@@ -401,15 +402,8 @@ void Pricer::price_buckets() {
   const Parallel& p = scenario_.parallel;
   out_.buckets = gradient_buckets(
       sizes, {p.first_bucket_MB * mebibyte, p.bucket_cap_MB * mebibyte}, out_.groups);
-  // Layers repeat, and with them most buckets the one before.
-  Priced reduced, replicated;
-  const Bucket* known = nullptr;
-  out_.bucket.reserve(out_.buckets.size());
-  for (const Bucket& bucket : out_.buckets) {
-    const bool is_new =
-        known == nullptr || bucket.bytes != known->bytes || bucket.group != known->group;
-    known = &bucket;
-    const auto bucket_message = [&](const Link& over, double bytes) {
+  const auto price = [&](const Bucket& bucket) {
+    const auto message = [&](const Link& over, double bytes) {
       return priced_message(over, bytes, "bucket", Phase::gradient_sync, gpu_.host.collective_us);
     };
     const bool experts = bucket.group == GradientGroup::experts;
@@ -419,17 +413,32 @@ void Pricer::price_buckets() {
         : experts ? links_.of(Axis::expert_data, CollectiveKind::all_reduce)
                   : links_.gradients;
     const Link& between = links_.of(axis(Axis::replicate), CollectiveKind::all_reduce);
-    const auto shards = static_cast<double>(axis_size(scenario_, axis(Axis::shard)));
-    if (is_new) reduced = bucket_message(link, bucket.bytes);
-    out_.bucket.push_back(book(reduced, syncs_));
+    const double shard =
+        bucket.bytes / static_cast<double>(axis_size(scenario_, axis(Axis::shard)));
+    struct {
+      Priced reduced;
+      std::optional<Priced> replicated;
+      double shard_bytes;
+    } out{message(link, bucket.bytes), {}, shard};
+    if (between.kind != Link::Kind::none) out.replicated = message(between, shard);
+    return out;
+  };
+  // Layers repeat, and with them most buckets the one before.
+  std::optional<decltype(price(Bucket{}))> priced;
+  const Bucket* known = nullptr;
+  out_.bucket.reserve(out_.buckets.size());
+  for (const Bucket& bucket : out_.buckets) {
+    if (known == nullptr || bucket.bytes != known->bytes || bucket.group != known->group) {
+      priced = price(bucket);
+    }
+    known = &bucket;
+    out_.bucket.push_back(book(priced->reduced, syncs_));
     out_.message_bytes += syncs_ * bucket.bytes;
     if (updates_on_host()) {
       out_.bucket_to_host.push_back(host_copy(
-          bucket.bytes / shards, true, "gradients to host", Phase::gradient_sync, syncs_));
+          priced->shard_bytes, true, "gradients to host", Phase::gradient_sync, syncs_));
     }
-    if (between.kind == Link::Kind::none) continue;
-    if (is_new) replicated = bucket_message(between, bucket.bytes / shards);
-    out_.bucket.back().kernel += book(replicated, syncs_).kernel;
+    if (priced->replicated) out_.bucket.back().kernel += book(*priced->replicated, syncs_).kernel;
   }
   if (ddp() && links_.gradients.kind == Link::Kind::collective) price_copies_back(gradients);
 }
