@@ -6,18 +6,12 @@
 
 #include "simulate/irregular_step.h"
 #include "simulate/pipeline_step.h"
+#include "simulate/steady_step.h"
 #include "simulate/step_time.h"
-#include "simulate/timeline.h"
 
 namespace stepsight {
 
 namespace {
-
-// A steady step: from the end of the one before to its own end.
-double steady_step(const StepProgram& step, const Timeline& timeline) {
-  const auto end = [&](std::size_t i) { return timeline.end[index(step.step_end[i])]; };
-  return to_seconds(end(step.step_end.size() - 1) - end(step.step_end.size() - 2)).value;
-}
 
 // One step of one scenario, and what it costs: everything that a program is built from.
 struct Question {
@@ -34,9 +28,6 @@ struct Question {
         costs(cost_step(work, s.training.precision, g)),
         links(resolve_links(g, s, work)) {}
 
-  [[nodiscard]] StepProgram program(const Without& without = {}) const {
-    return build_step(parts(), without);
-  }
   [[nodiscard]] bool staged() const { return scenario.parallel.pipeline > 1; }
   [[nodiscard]] bool synchronises() const { return exchanges_gradients(parts()); }
   // Messages of any kind.
@@ -47,35 +38,18 @@ struct Question {
   [[nodiscard]] StepParts parts() const { return {work, costs, scenario, gpu, links}; }
 };
 
-double step_seconds(const StepProgram& step) {
-  return steady_step(step, run(step.program, step.machine));
-}
-
-Intervals clipped(Intervals intervals, Interval window) {
-  for (Interval& i : intervals) {
-    i.begin = std::max(i.begin, window.begin);
-    i.end = std::min(i.end, window.end);
-  }
-  std::erase_if(intervals, [](Interval i) { return i.begin >= i.end; });
-  return intervals;
+void read_step(const QuickStep& step, Prediction& out) {
+  out.step = to_seconds(step.step);
+  out.communication_s = to_seconds(step.communication).value;
+  out.exposed_s = to_seconds(step.exposed).value;
+  out.communication_share = out.communication_s / out.step.value;
+  out.gpu_busy_s = to_seconds(step.busy).value;
 }
 
 }  // namespace
 
 void read_timeline(const StepProgram& step, const Timeline& timeline, Prediction& out) {
-  const auto end = [&](std::size_t i) { return timeline.end[index(step.step_end[i])]; };
-  const std::size_t last = step.step_end.size() - 1;
-  const Interval window{end(last - 1), end(last)};
-  const Intervals compute = clipped(running(step.program, timeline, 0, LaneClass::compute), window);
-  const Intervals communication =
-      clipped(unite(running(step.program, timeline, 0, LaneClass::communication),
-                    running(step.program, timeline, 0, LaneClass::copy)),
-              window);
-  out.step = to_seconds(window.end - window.begin);
-  out.communication_s = to_seconds(total(communication)).value;
-  out.exposed_s = to_seconds(total(communication) - total(intersect(compute, communication))).value;
-  out.communication_share = out.communication_s / out.step.value;
-  out.gpu_busy_s = to_seconds(total(compute)).value;
+  read_step(last_step(step, timeline), out);
 }
 
 void read_totals(const StepTotals& totals, std::int64_t stages, Prediction& out) {
@@ -96,24 +70,28 @@ void read_totals(const StepTotals& totals, std::int64_t stages, Prediction& out)
 
 namespace {
 
-// Removes one cause after the other; each difference is that cause's part. `step` is the program
-// with all of them.
-Attribution attribute(const Question& question, const StepProgram& step, double actual) {
+// Removes one cause after the other; each difference is that cause's part. `step` has all of them.
+Attribution attribute(const Question& question, SteadyStep& step, double actual) {
   Attribution out;
   if (!question.communicates()) {
     out.alone = actual;
     return out;
   }
+  const StepParts parts = question.parts();
   const Machine at_full_rate = step_machine(question.gpu, {.slow_down = true});
+  const auto seconds = [&](SteadyStep& asked) { return to_seconds(asked.on(at_full_rate).step).value; };
+  const auto seconds_without = [&](const Without& without) {
+    const TimedStep timed = time_step(parts, without);
+    SteadyStep silent(parts, timed);
+    return seconds(silent);
+  };
   // Now and then a step is shorter with a cause than without: work that comes later finds a quieter
   // moment. That is no part below nothing, but none.
-  const double full_rate =
-      std::min(steady_step(step, run(step.program, at_full_rate)), actual);
-  const double silent = std::min(
-      step_seconds(question.program({.communication = true, .slow_down = true})), full_rate);
-  out.alone = std::min(step_seconds(question.program(
-                           {.communication = true, .slow_down = true, .sync_copies = true})),
-                       silent);
+  const double full_rate = std::min(seconds(step), actual);
+  const double silent =
+      std::min(seconds_without({.communication = true, .slow_down = true}), full_rate);
+  out.alone = std::min(
+      seconds_without({.communication = true, .slow_down = true, .sync_copies = true}), silent);
   out.bucket_copies = silent - out.alone;
   out.exposed = full_rate - silent;
   out.slow_down = actual - full_rate;
@@ -128,9 +106,9 @@ StepTime step_time(const StepParts& parts) {
     const Seconds step = run_stages(build_stages(parts, timed), step_machine(parts.gpu)).step;
     return {with_waits(parts.scenario, step), std::move(timed)};
   }
-  StepProgram step = build_step(parts);
-  const Seconds simulated{step_seconds(step)};
-  return {with_waits(parts.scenario, simulated), std::move(step)};
+  TimedStep timed = time_step(parts);
+  const Seconds simulated = to_seconds(SteadyStep(parts, timed).on(step_machine(parts.gpu)).step);
+  return {with_waits(parts.scenario, simulated), std::move(timed)};
 }
 
 namespace {
@@ -152,10 +130,8 @@ double exposed_time(const StepParts& parts) {
     const auto [with, without] = stages_at_full_rate(parts, build_stages(parts, time_step(parts)));
     return std::max(0.0, (with.step - without.step).value);
   }
-  const StepProgram step = build_step(parts);
-  Prediction out;
-  read_timeline(step, run(step.program, step.machine), out);
-  return out.exposed_s;
+  const TimedStep timed = time_step(parts);
+  return to_seconds(SteadyStep(parts, timed).on(step_machine(parts.gpu)).exposed).value;
 }
 
 Seconds predict_step(const Scenario& scenario, const GpuProfile& gpu) {
@@ -187,19 +163,17 @@ void read_stages(const StepParts& parts, const TimedStep& timed, Prediction& out
 Prediction predict_regular(const Scenario& scenario, const GpuProfile& gpu) {
   const Question question(scenario, gpu);
   Prediction out;
+  const StepParts step_parts = question.parts();
+  const TimedStep timed = time_step(step_parts);
   if (question.staged()) {
-    const StepParts parts = question.parts();
-    const TimedStep timed = time_step(parts);
-    read_stages(parts, timed, out);
-    read_totals(timed, scenario.parallel.pipeline, out);
-    out.buckets = static_cast<std::uint32_t>(timed.buckets.size());
+    read_stages(step_parts, timed, out);
   } else {
-    const StepProgram step = question.program();
-    read_timeline(step, run(step.program, step.machine), out);
-    read_totals(step, 1, out);
-    out.buckets = step.buckets;
+    SteadyStep step(step_parts, timed);
+    read_step(step.on(step_machine(gpu)), out);
     out.attribution = attribute(question, step, out.step.value);
   }
+  read_totals(timed, scenario.parallel.pipeline, out);
+  out.buckets = static_cast<std::uint32_t>(timed.buckets.size());
 
   const StepWork& work = question.work;
   const auto stages = static_cast<double>(scenario.parallel.pipeline);

@@ -5,7 +5,7 @@
 #include "simulate/money.h"
 #include "simulate/pipeline_step.h"
 #include "simulate/predict.h"
-#include "simulate/quick_step.h"
+#include "simulate/steady_step.h"
 #include "simulate/step_bounds.h"
 
 namespace stepsight {
@@ -17,15 +17,6 @@ void read(const QuickStep& step, QuickPrediction& out) {
   out.communication_s = to_seconds(step.communication).value;
   out.exposed_s = to_seconds(step.exposed).value;
   out.gpu_busy_s = to_seconds(step.busy).value;
-}
-
-void read(const StepProgram& program, QuickPrediction& out) {
-  Prediction seen;
-  read_timeline(program, run(program.program, program.machine), seen);
-  out.step = seen.step;
-  out.communication_s = seen.communication_s;
-  out.exposed_s = seen.exposed_s;
-  out.gpu_busy_s = seen.gpu_busy_s;
 }
 
 void read(const StagesTime& stages, QuickPrediction& out) {
@@ -47,10 +38,8 @@ QuickPrediction QuickPredictor::predict(const Scenario& s) {
   QuickPrediction out;
   if (s.parallel.pipeline > 1) {
     read(run_stages(build_stages(parts, timed), machine), out);
-  } else if (const auto step = quick_step(parts, timed, machine)) {
-    read(*step, out);
   } else {
-    read(build_step(parts), out);
+    read(SteadyStep(parts, timed).on(machine), out);
   }
   out.loader_bound = loading_time(s).value > out.step.value;
   out.step = with_waits(s, out.step);

@@ -439,12 +439,15 @@ Machine step_machine(const GpuProfile& gpu, const Without& without) {
   return machine;
 }
 
-StepProgram build_step(const StepParts& parts, const Without& without, int repeats) {
+StepProgram build_step(const StepParts& parts, const TimedStep& timed, const Without& without, int repeats) {
   if (repeats < 2) throw std::logic_error("build_step: a steady step needs one before it");
-  const TimedStep timed = time_step(parts, without);
   StepProgram out = Builder(parts, timed).build(repeats);
   out.machine = step_machine(parts.gpu, without);
   return out;
+}
+
+StepProgram build_step(const StepParts& parts, const Without& without, int repeats) {
+  return build_step(parts, time_step(parts, without), without, repeats);
 }
 
 }  // namespace stepsight

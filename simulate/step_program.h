@@ -59,5 +59,7 @@ Machine step_machine(const GpuProfile& gpu, const Without& without = {});
 
 // `repeats` >= 2 steps in a row: the first fills the pipeline of host and GPU, the last is steady.
 StepProgram build_step(const StepParts& parts, const Without& without = {}, int repeats = 2);
+// The same of a step that is priced already.
+StepProgram build_step(const StepParts& parts, const TimedStep& timed, const Without& without = {}, int repeats = 2);
 
 }  // namespace stepsight
