@@ -18,16 +18,24 @@ class EventTree {
   static constexpr Picoseconds never = std::numeric_limits<Picoseconds>::max();
 
   explicit EventTree(std::size_t lanes)
-      : leaves_(std::bit_ceil(std::max<std::size_t>(lanes, 1))), key_(2 * leaves_, never) {}
+      : leaves_(std::bit_ceil(std::max<std::size_t>(lanes, 1))),
+        key_(2 * leaves_, never),
+        lane_(2 * leaves_, 0) {
+    for (std::size_t i = 0; i < leaves_; ++i) lane_[leaves_ + i] = static_cast<std::uint32_t>(i);
+    for (std::size_t node = leaves_ - 1; node > 0; --node) lane_[node] = lane_[2 * node];
+  }
 
   void set(std::uint32_t lane, Picoseconds time) {
     std::size_t node = leaves_ + lane;
     key_[node] = time;
     while (node > 1) {
-      const Picoseconds earlier = std::min(key_[node], key_[node ^ 1]);
+      const std::size_t left = node & ~std::size_t{1};
+      // Which child is earlier is a coin toss: added, not branched on.
+      const std::size_t earlier = left + static_cast<std::size_t>(key_[left + 1] < key_[left]);
       node /= 2;
-      if (key_[node] == earlier) return;
-      key_[node] = earlier;
+      if (key_[node] == key_[earlier] && lane_[node] == lane_[earlier]) return;
+      key_[node] = key_[earlier];
+      lane_[node] = lane_[earlier];
     }
   }
 
@@ -35,19 +43,12 @@ class EventTree {
   Picoseconds next_time() const { return key_[1]; }
 
   // Lane of the next event, the smallest id among equal times.
-  std::uint32_t next_lane() const {
-    const Picoseconds time = key_[1];
-    std::size_t node = 1;
-    while (node < leaves_) {
-      // Which child holds it is a coin toss: added, not branched on.
-      node = 2 * node + static_cast<std::size_t>(key_[2 * node] != time);
-    }
-    return static_cast<std::uint32_t>(node - leaves_);
-  }
+  std::uint32_t next_lane() const { return lane_[1]; }
 
  private:
   std::size_t leaves_;  // a power of two; node n has children 2n and 2n + 1, the root is 1
   std::vector<Picoseconds> key_;
+  std::vector<std::uint32_t> lane_;  // whose key it is
 };
 
 }  // namespace stepsight

@@ -261,8 +261,7 @@ StagesTime run_stages(const PipelineProgram& program, const Machine& machine) {
   const Timeline timeline = run(program.program, machine);
   StagesTime out;
   out.step = to_seconds(timeline.makespan);
-  for (std::uint32_t stage = 0; stage < program.program.group_count(); ++stage) {
-    const auto busy = class_busy(program.program, timeline, stage);
+  for (const ClassTimes& busy : class_busy(program.program, timeline)) {
     const auto of = [&](LaneClass lane) {
       return to_seconds(busy[static_cast<std::size_t>(lane)]);
     };

@@ -46,14 +46,12 @@ std::vector<Picoseconds> lane_busy(const Program& program, const Timeline& timel
   return busy;
 }
 
-std::array<Picoseconds, lane_class_count> class_busy(const Program& program,
-                                                     const Timeline& timeline,
-                                                     std::uint32_t group) {
-  std::array<Picoseconds, lane_class_count> busy{};
+std::vector<ClassTimes> class_busy(const Program& program, const Timeline& timeline) {
+  std::vector<ClassTimes> busy(program.group_count());
   const auto lanes = program.lanes();
   const std::vector<Picoseconds> by_lane = lane_busy(program, timeline);
   for (std::size_t i = 0; i < lanes.size(); ++i) {
-    if (lanes[i].group == group) busy[static_cast<std::size_t>(lanes[i].lane_class)] += by_lane[i];
+    busy[lanes[i].group][static_cast<std::size_t>(lanes[i].lane_class)] += by_lane[i];
   }
   return busy;
 }

@@ -20,10 +20,9 @@ struct Timeline {
 // Time that each lane was running a task, one entry a lane. Never more than the makespan.
 std::vector<Picoseconds> lane_busy(const Program& program, const Timeline& timeline);
 
-// The same summed over the lanes of each class, of one group: two busy streams count twice.
-std::array<Picoseconds, lane_class_count> class_busy(const Program& program,
-                                                     const Timeline& timeline,
-                                                     std::uint32_t group);
+// The same summed over the lanes of each class, one entry a group: two busy streams count twice.
+using ClassTimes = std::array<Picoseconds, lane_class_count>;
+std::vector<ClassTimes> class_busy(const Program& program, const Timeline& timeline);
 
 // A half-open stretch of time.
 struct Interval {

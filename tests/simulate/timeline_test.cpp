@@ -35,7 +35,7 @@ Step small_step() {
 TEST_CASE("Busy time is counted by lane, and by class within a group") {
   const Step step = small_step();
   CHECK(lane_busy(step.program, step.timeline) == std::vector<Picoseconds>{10, 3, 5, 11});
-  const auto busy = class_busy(step.program, step.timeline, 0);
+  const ClassTimes busy = class_busy(step.program, step.timeline).at(0);
   CHECK(busy[static_cast<std::size_t>(LaneClass::compute)] == 10);
   CHECK(busy[static_cast<std::size_t>(LaneClass::communication)] == 3);
   CHECK(busy[static_cast<std::size_t>(LaneClass::copy)] == 5);
@@ -60,7 +60,7 @@ TEST_CASE("Two streams that run at once count once in the time a class runs") {
   const Program program = builder.build();
   const Timeline timeline = run(program);
   CHECK(running(program, timeline, 0, LaneClass::compute) == Intervals{{0, 7}});
-  CHECK(class_busy(program, timeline, 0)[static_cast<std::size_t>(LaneClass::compute)] == 11);
+  CHECK(class_busy(program, timeline).at(0)[static_cast<std::size_t>(LaneClass::compute)] == 11);
 }
 
 TEST_CASE("Unions join what touches and intersections keep what both hold") {
