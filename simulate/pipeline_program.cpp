@@ -89,7 +89,7 @@ struct Stage {
 
 class Builder {
  public:
-  Builder(const PipelineOrder& schedule, const PipelineCosts& costs);
+  Builder(const PipelineOrder& schedule, const PipelineCosts& costs, HostLane host);
   PipelineProgram build();
 
  private:
@@ -99,6 +99,7 @@ class Builder {
   void add_lanes();
   void reserve();
   void time_passes();
+  bool host_binds() const;
   void set_channels();
   void set_channel(std::uint32_t channel, std::uint32_t from, std::uint32_t to, bool forwards);
   void set_stages();
@@ -106,6 +107,7 @@ class Builder {
   std::span<const PipelineOp> ops(std::uint32_t s) const {
     return std::span(schedule_.ops).subspan(s * per_stage_, per_stage_);
   }
+  const PassCost& cost_of(std::uint32_t s, PipelineOp op) const;
   std::uint32_t forward_from(std::uint32_t s) const { return s; }
   std::uint32_t backward_from(std::uint32_t s) const { return stages_ + s; }
   std::uint32_t outgoing(std::uint32_t s, PipelineOp op) const;
@@ -135,6 +137,7 @@ class Builder {
 
   const PipelineOrder& schedule_;
   const PipelineCosts& costs_;
+  const HostLane host_;
   std::uint32_t stages_;
   std::uint32_t chunks_;
   std::uint32_t per_stage_;
@@ -156,9 +159,10 @@ class Builder {
 
 constexpr std::size_t pass_kinds = 4;
 
-Builder::Builder(const PipelineOrder& schedule, const PipelineCosts& costs)
+Builder::Builder(const PipelineOrder& schedule, const PipelineCosts& costs, HostLane host)
     : schedule_(schedule),
       costs_(costs),
+      host_(host),
       stages_(static_cast<std::uint32_t>(schedule.shape.stages)),
       chunks_(static_cast<std::uint32_t>(schedule.shape.chunks)),
       per_stage_(schedule.ops_per_stage),
@@ -195,6 +199,26 @@ void Builder::time_passes() {
       at += pass_kinds;
     }
   }
+}
+
+const PassCost& Builder::cost_of(std::uint32_t s, PipelineOp op) const {
+  const std::size_t chunk = std::size_t{s} * chunks_ + op.chunk;
+  return passes_[chunk * pass_kinds + static_cast<std::size_t>(op.pass)];
+}
+
+// Does a stage anywhere come to a pass whose issue could still be under way? Compute only falls behind the
+// sum of its work.
+bool Builder::host_binds() const {
+  if (costs_.messages_stop_host) return true;
+  for (std::uint32_t s = 0; s < stages_; ++s) {
+    Picoseconds ahead = 0;
+    for (const PipelineOp op : ops(s)) {
+      const PassCost& cost = cost_of(s, op);
+      ahead = std::min(ahead, longest_step) + cost.work - cost.issue;
+      if (ahead < 0) return true;
+    }
+  }
+  return false;
 }
 
 void Builder::add_lanes() {
@@ -388,7 +412,7 @@ bool Builder::try_pass(std::uint32_t s) {
 void Builder::add_pass(std::uint32_t s, PipelineOp op, const Waits& messages) {
   Stage& stage = stage_[s];
   const std::size_t chunk = std::size_t{s} * chunks_ + op.chunk;
-  const PassCost& cost = passes_[chunk * pass_kinds + static_cast<std::size_t>(op.pass)];
+  const PassCost& cost = cost_of(s, op);
   Waits waits = messages;
   waits.add(stage.last.host);
   if (op.pass == PipelinePass::forward && op.micro_batch == 0) waits.add(gathered_[chunk]);
@@ -579,6 +603,7 @@ void Builder::finish() {
 PipelineProgram Builder::build() {
   check();
   time_passes();
+  if (host_ == HostLane::where_it_binds && out_.has_host) out_.has_host = host_binds();
   add_lanes();
   set_channels();
   reserve();
@@ -604,8 +629,8 @@ PipelineProgram Builder::build() {
 
 }  // namespace
 
-PipelineProgram build_pipeline(const PipelineOrder& schedule, const PipelineCosts& costs) {
-  return Builder(schedule, costs).build();
+PipelineProgram build_pipeline(const PipelineOrder& schedule, const PipelineCosts& costs, HostLane host) {
+  return Builder(schedule, costs, host).build();
 }
 
 }  // namespace stepsight

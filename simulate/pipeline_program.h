@@ -145,8 +145,14 @@ struct PipelineProgram {
   double message_bytes = 0;  // of one GPU of each stage, sent in a step, all stages together
 };
 
+// Whether passes have tasks of the host. A host that nothing stops, and that has issued each pass before the
+// stage can have computed those before it, delays nobody: a program without it takes exactly as long.
+enum class HostLane : std::uint8_t { always, where_it_binds };
+
 // std::logic_error when `costs` do not have the schedule's stages and chunks, no bucket, or a time
 // that is negative or not a number; UserError when a time exceeds longest_step.
-PipelineProgram build_pipeline(const PipelineOrder& schedule, const PipelineCosts& costs);
+PipelineProgram build_pipeline(const PipelineOrder& schedule,
+                               const PipelineCosts& costs,
+                               HostLane host = HostLane::always);
 
 }  // namespace stepsight

@@ -250,11 +250,12 @@ PipelineCosts pipeline_costs(const StepParts& parts,
 
 PipelineProgram build_stages(const StepParts& parts,
                              const TimedStep& timed,
-                             const Without& without) {
+                             const Without& without,
+                             HostLane host) {
   const Parallel& p = parts.scenario.parallel;
   return build_pipeline(
       order_passes({p.schedule, p.pipeline, parts.scenario.training.accumulation, p.chunks}),
-      pipeline_costs(parts, timed, without));
+      pipeline_costs(parts, timed, without), host);
 }
 
 StagesTime run_stages(const PipelineProgram& program, const Machine& machine) {

@@ -21,9 +21,11 @@ PipelineCosts pipeline_costs(const StepParts& parts,
                              const Without& without = {});
 
 // UserError for schedules that cannot be (check_pipeline). Precondition: parallel.pipeline > 1.
+// The host stands in it where it may delay the step; with HostLane::always everywhere, to be looked at.
 PipelineProgram build_stages(const StepParts& parts,
                              const TimedStep& timed,
-                             const Without& without = {});
+                             const Without& without = {},
+                             HostLane host = HostLane::where_it_binds);
 
 StagesTime run_stages(const PipelineProgram& program, const Machine& machine);
 

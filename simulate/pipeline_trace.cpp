@@ -40,7 +40,7 @@ class Tracer {
   Tracer(const StepParts& parts, const TimedStep& timed)
       : scenario_(parts.scenario),
         costs_(pipeline_costs(parts, timed)),
-        pipeline_(build_stages(parts, timed)),
+        pipeline_(build_stages(parts, timed, {}, HostLane::always)),
         program_(pipeline_.program),
         timeline_(run(program_, step_machine(parts.gpu))) {}
 

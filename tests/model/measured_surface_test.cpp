@@ -121,3 +121,47 @@ TEST_CASE("points that are equally far give the same answer, in whatever order t
     }
   }
 }
+
+TEST_CASE("a memory of earlier queries changes no answer") {
+  // Steps as small as a sweep's, so that most find the neighbours of the query before, and jumps among them;
+  // few points and many, in one size and in several; two surfaces that share a memory.
+  std::mt19937 random(5);
+  std::uniform_real_distribution<float> anywhere(0, 8), nudge(-0.02F, 0.02F);
+  for (const Interpolation how : {Interpolation::plane, Interpolation::average}) {
+    for (const int count : {3, 20, 33, 600}) {
+      for (const int sizes : {1, 4}) {
+        const auto surface = [&] {
+          std::vector<Sample> samples;
+          for (int i = 0; i < count; ++i) {
+            Sample sample{{}, 0.01F * static_cast<float>(i % 17)};
+            for (int d = 0; d < sizes; ++d) sample.at[static_cast<std::size_t>(d)] = std::floor(anywhere(random) * 2) / 2;
+            samples.push_back(sample);
+          }
+          return MeasuredSurface(samples, how);
+        };
+        const MeasuredSurface first = surface(), second = surface();
+        SurfaceMemory memory;
+        MeasuredSurface::Point query{};
+        for (int step = 0; step < 400; ++step) {
+          for (int d = 0; d < sizes; ++d) {
+            float& size = query[static_cast<std::size_t>(d)];
+            size = step % 100 == 0 ? std::floor(anywhere(random)) : size + nudge(random);
+          }
+          for (const MeasuredSurface* asked : {&first, &second}) {
+            const MeasuredSurface::Answer plain = asked->at(query);
+            const MeasuredSurface::Answer known = asked->at(query, &memory);
+            REQUIRE(known.log_residual == plain.log_residual);
+            REQUIRE(known.distance == plain.distance);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("of two queries the one with the nearer point is answered") {
+  const MeasuredSurface surface({{{1, 5}, 0.1F}, {{4, 2}, 0.3F}}, Interpolation::average);
+  CHECK(surface.at_nearer({1.5F, 5}, {5, 1.5F}).log_residual == surface.at({1.5F, 5}).log_residual);
+  CHECK(surface.at_nearer({2, 4}, {4, 2}).log_residual == surface.at({4, 2}).log_residual);
+  CHECK(surface.at_nearer({1, 5}, {4, 2}).log_residual == surface.at({1, 5}).log_residual);
+}
