@@ -1,5 +1,6 @@
 #include "model/cost.h"
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -25,17 +26,22 @@ Tiling best_tiling(const Gemm& gemm, const GemmParameters<double>& p, Multiproce
   const KernelFamily& kernels = narrow || !sms.warp_groups ? narrow_kernels : wide_kernels;
   const bool warp_groups = &kernels == &wide_kernels;
   const TileCosts<double> costs = tile_costs(p, narrow);
-  const auto tiles_along = [](std::int64_t size, double edge) {
-    return std::ceil(static_cast<double>(size) / edge);
+  const auto tiles_along = [&](std::int64_t size) {
+    std::array<double, wide_edges.size()> out{};
+    for (std::size_t i = 0; i < kernels.edges.size(); ++i) {
+      out[i] = std::ceil(static_cast<double>(size) / kernels.edges[i]);
+    }
+    return out;
   };
+  const auto along_m = tiles_along(gemm.m), along_n = tiles_along(gemm.n);
   Tiling best;
   double least = std::numeric_limits<double>::infinity();
-  for (const double rows : kernels.edges) {
-    for (const double cols : kernels.edges) {
+  for (std::size_t i = 0; i < kernels.edges.size(); ++i) {
+    for (std::size_t j = 0; j < kernels.edges.size(); ++j) {
+      const double rows = kernels.edges[i], cols = kernels.edges[j];
       if (rows * cols > kernels.largest_tile) break;
       if (warp_groups && (static_cast<int>(rows) % 64 && static_cast<int>(cols) % 64)) continue;
-      const double tiles = tiles_along(gemm.m, rows) * tiles_along(gemm.n, cols) *
-                           static_cast<double>(gemm.batch);
+      const double tiles = along_m[i] * along_n[j] * static_cast<double>(gemm.batch);
       // Most tilings lose however fast their tiles are, where there is nothing to cut along k.
       const bool splits = tiles * depth_splits[1] <= kernels.most_split_waves * sms.count && k > shallowest_part;
       const double at_least = rounded_waves(tiles / sms.count, p) * (rows * cols) * tile_depth(k, 1, costs);

@@ -390,11 +390,22 @@ GradientGroup Pricer::group_of(const GradientReady& gradient) const {
   return axis_size(scenario_, Axis::expert_data) > 1 ? GradientGroup::experts : GradientGroup::none;
 }
 
+// What the buckets of one size cost.
+struct BucketPrice {
+  double bytes;
+  GradientGroup group;
+  double shard_bytes;
+  Priced reduced;
+  std::optional<Priced> replicated;  // between the replicas of a hybrid group
+};
+
 // DDP's all-reduced buckets, or those that ZeRO-1 and 2 scatter.
 void Pricer::price_buckets() {
   const double width = gradient_bytes(scenario_.training);
   const std::vector<GradientReady> gradients = ready_gradients(work_);
   std::vector<double> sizes;
+  sizes.reserve(gradients.size());
+  out_.groups.reserve(gradients.size());
   for (const GradientReady& g : gradients) {
     sizes.push_back(static_cast<double>(g.elements) * width);
     out_.groups.push_back(group_of(g));
@@ -415,30 +426,28 @@ void Pricer::price_buckets() {
     const Link& between = links_.of(axis(Axis::replicate), CollectiveKind::all_reduce);
     const double shard =
         bucket.bytes / static_cast<double>(axis_size(scenario_, axis(Axis::shard)));
-    struct {
-      Priced reduced;
-      std::optional<Priced> replicated;
-      double shard_bytes;
-    } out{message(link, bucket.bytes), {}, shard};
+    BucketPrice out{bucket.bytes, bucket.group, shard, message(link, bucket.bytes), {}};
     if (between.kind != Link::Kind::none) out.replicated = message(between, shard);
     return out;
   };
-  // Layers repeat, and with them most buckets the one before.
-  std::optional<decltype(price(Bucket{}))> priced;
-  const Bucket* known = nullptr;
+  std::vector<BucketPrice> known;  // layers repeat: a model has few sizes of buckets
+  const auto price_of_bucket = [&](const Bucket& bucket) -> const BucketPrice& {
+    const auto is_same = [&](const BucketPrice& b) {
+      return b.bytes == bucket.bytes && b.group == bucket.group;
+    };
+    const auto found = std::ranges::find_if(known, is_same);
+    return found != known.end() ? *found : known.emplace_back(price(bucket));
+  };
   out_.bucket.reserve(out_.buckets.size());
   for (const Bucket& bucket : out_.buckets) {
-    if (known == nullptr || bucket.bytes != known->bytes || bucket.group != known->group) {
-      priced = price(bucket);
-    }
-    known = &bucket;
-    out_.bucket.push_back(book(priced->reduced, syncs_));
+    const BucketPrice& priced = price_of_bucket(bucket);
+    out_.bucket.push_back(book(priced.reduced, syncs_));
     out_.message_bytes += syncs_ * bucket.bytes;
     if (updates_on_host()) {
       out_.bucket_to_host.push_back(host_copy(
-          priced->shard_bytes, true, "gradients to host", Phase::gradient_sync, syncs_));
+          priced.shard_bytes, true, "gradients to host", Phase::gradient_sync, syncs_));
     }
-    if (priced->replicated) out_.bucket.back().kernel += book(*priced->replicated, syncs_).kernel;
+    if (priced.replicated) out_.bucket.back().kernel += book(*priced.replicated, syncs_).kernel;
   }
   if (ddp() && links_.gradients.kind == Link::Kind::collective) price_copies_back(gradients);
 }
