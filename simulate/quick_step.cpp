@@ -75,6 +75,10 @@ class Walk {
 
   QuickStep run() {
     step();
+    if (next_is_the_same()) {
+      counted_.step = end_ - first_kernel_;
+      return counted_;
+    }
     const Picoseconds first = end_;
     counted_ = {};
     step();
@@ -84,13 +88,29 @@ class Walk {
 
  private:
   void issue(const Timed& op) { host_ += op.issue; }
+  // When what the host has issued by now starts, if nothing else keeps it until after `others`.
+  Picoseconds issued_after(Picoseconds others) {
+    host_waited_for_ = host_waited_for_ || host_ > others;
+    return std::max(host_, others);
+  }
+  // The step after this one: as long from its first kernel on, where nothing has waited for the host since
+  // this one's. Each kernel of it is issued as much later as the host took for this step, and may start as
+  // much later as the GPU took.
+  [[nodiscard]] bool next_is_the_same() const {
+    return !host_waited_for_ && host_ <= end_ - first_kernel_ && std::max(now_, exchange_end_) <= end_;
+  }
   // No message travels, and none is on its way: most of forward, and of backward on a fast link.
   [[nodiscard]] bool is_quiet() const {
     return !message_.active && next_message_ == messages_.size();
   }
   void compute(const Timed& op) {
     issue(op);
-    const Picoseconds start = std::max({host_, compute_end_, awaited_});
+    const Picoseconds start = issued_after(std::max(compute_end_, awaited_));
+    if (!started_ && op.kernel > 0) {
+      started_ = true;
+      first_kernel_ = start;
+      host_waited_for_ = false;
+    }
     awaited_ = 0;
     if (is_quiet()) {
       run_quietly(start, op.kernel);
@@ -142,6 +162,9 @@ class Walk {
   const Stretch block_forward_;
 
   Picoseconds host_ = 0;
+  bool started_ = false;          // some kernel
+  bool host_waited_for_ = false;  // since the first one
+  Picoseconds first_kernel_ = 0;  // its start
   Picoseconds now_ = 0;          // up to which the streams have been followed
   Picoseconds compute_end_ = 0;  // of the last kernel
   Picoseconds awaited_ = 0;      // what the next kernel waits for besides its issue
@@ -257,6 +280,8 @@ void Walk::kernel(Picoseconds start, Picoseconds length, std::uint8_t its_class)
 void Walk::compute_all(const Stretch& all) {
   const Picoseconds before = std::max({now_, compute_end_, awaited_});
   awaited_ = 0;
+  host_waited_for_ = host_waited_for_ || !started_ || host_ + all.reach > before + all.kernels;
+  started_ = true;
   now_ = compute_end_ = std::max(before + all.kernels, host_ + all.reach);
   host_ += all.issue;
   counted_.busy += all.kernels;
@@ -265,7 +290,7 @@ void Walk::compute_all(const Stretch& all) {
 std::size_t Walk::travel(const Timed& message, Picoseconds after) {
   issue(message);
   any_sent_ = true;
-  messages_.push_back({std::max(host_, after), message.kernel});
+  messages_.push_back({issued_after(after), message.kernel});
   return messages_.size() - 1;
 }
 
@@ -282,7 +307,7 @@ Picoseconds Walk::end_of(std::size_t message) {
 void Walk::exchange(const Timed& message, bool stops_host) {
   if (stops_host) host_ = std::max(host_, compute_end_);
   issue(message);
-  const Picoseconds start = std::max({host_, compute_end_, exchange_end_});
+  const Picoseconds start = issued_after(std::max(compute_end_, exchange_end_));
   idle_until(start);
   exchange_end_ = start + message.kernel;
   exchanging_ = true;
@@ -427,7 +452,7 @@ void Walk::optimizer() {
   const Picoseconds sent = any_sent_ ? end_of_messages() : 0;
   if (work_.optimizer_waits) host_ = std::max(host_, any_sent_ ? sent : compute_end_);
   issue(update);
-  kernel(std::max({host_, compute_end_, awaited_, sent}), update.kernel, class_of(update));
+  kernel(issued_after(std::max({compute_end_, awaited_, sent})), update.kernel, class_of(update));
   awaited_ = 0;
   if (timed_.gather_updated.kernel > 0 || timed_.gather_updated.issue > 0) {
     travel(timed_.gather_updated, compute_end_);
