@@ -24,6 +24,7 @@ namespace {
 struct PlanFlags : ScenarioFlags {
   std::string output;
   std::string candidates;
+  std::string language = "en";
   unsigned threads = 0;
   bool json = false;
   bool exhaustive = false;
@@ -144,7 +145,7 @@ void plan_command(const PlanFlags& flags, int& exit_code) {
     report.predictions.push_back(prediction);
   }
   if (!flags.candidates.empty()) write_output(flags.candidates, candidates_csv(report));
-  write_output(flags.output, flags.json ? plan_json(report) : plan_text(report));
+  write_output(flags.output, flags.json ? plan_json(report) : plan_text(report, Words(flags.language)));
   if (!result.fastest) exit_code = exit_check_failed;
 }
 
@@ -158,6 +159,8 @@ void add_plan_command(CLI::App& app, int& exit_code) {
   command->add_option("-o,--output", flags->output, "write to this file instead");
   command->add_option("--candidates", flags->candidates,
                       help_text("write what became of every candidate to this CSV file"));
+  command->add_option("--lang", flags->language, "language of the text: en or zh")
+      ->check(CLI::IsMember(language_names()));
   command->add_flag("--exhaustive", flags->exhaustive,
                     help_text("simulate everything that fits, whatever the bounds say"));
   command->add_option("--threads", flags->threads, "0: as many as the machine has")

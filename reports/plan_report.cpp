@@ -31,14 +31,12 @@ std::size_t count(const PlanResult& r, Fate fate) {
   return r.counts[static_cast<std::size_t>(fate)];
 }
 
-std::string counts_text(const PlanResult& r) {
+std::string counts_text(const PlanResult& r, const Words& words) {
   const auto n = [&](Fate fate) { return format_count(static_cast<double>(count(r, fate))); };
-  return wrap(fmt::format(
-             "{} candidates: {} break a rule, {} have states larger than the card, {} do not fit, "
-             "{} cannot keep the limits, {} have a proven bound that is no shorter than the best step "
-             "on the same machines, {} were simulated.",
-             format_count(static_cast<double>(r.candidates.size())), n(Fate::impossible),
-             n(Fate::states), n(Fate::memory), n(Fate::limits), n(Fate::bound), n(Fate::simulated))) +
+  return wrap(words("plan.counts", fmt::arg("all", format_count(static_cast<double>(r.candidates.size()))),
+                    fmt::arg("impossible", n(Fate::impossible)), fmt::arg("states", n(Fate::states)),
+                    fmt::arg("memory", n(Fate::memory)), fmt::arg("limits", n(Fate::limits)),
+                    fmt::arg("bound", n(Fate::bound)), fmt::arg("simulated", n(Fate::simulated)))) +
          "\n";
 }
 
@@ -55,7 +53,7 @@ bool differ(const PlanReport& report, Get get) {
   });
 }
 
-std::string groups_table(const PlanReport& report) {
+std::string groups_table(const PlanReport& report, const Words& words) {
   const PlanResult& r = report.result;
   const bool cards = differ(report, [](const Scenario& s) { return s.cluster.gpu; });
   const bool links = differ(report, [](const Scenario& s) { return s.cluster.link; });
@@ -66,15 +64,15 @@ std::string groups_table(const PlanReport& report) {
   }
   TextTable table;
   table.columns = {{"GPUs"}};
-  if (cards) table.columns.push_back({"card", Align::left});
-  if (links) table.columns.push_back({"link", Align::left, 1});
-  table.columns.push_back({"step"});
+  if (cards) table.columns.push_back({words("plan.card"), Align::left});
+  if (links) table.columns.push_back({words("plan.link"), Align::left, 1});
+  table.columns.push_back({words("column.step")});
   table.columns.push_back({"MFU", Align::right, 3});
-  table.columns.push_back({"memory", Align::right, 2});
-  if (days) table.columns.push_back({"days"});
-  if (cost) table.columns.push_back({days ? "cost" : "cost/M"});
+  table.columns.push_back({words("column.memory"), Align::right, 2});
+  if (days) table.columns.push_back({words("plan.days")});
+  if (cost) table.columns.push_back({words(days ? "plan.cost" : "plan.cost_million")});
   table.columns.push_back({"", Align::left});
-  table.columns.push_back({"plan", Align::left});
+  table.columns.push_back({words("plan.plan"), Align::left});
   for (std::size_t i = 0; i < r.groups.size(); ++i) {
     const GroupBest& g = r.groups[i];
     const PlanCandidate& c = r.candidates[g.candidate];
@@ -104,69 +102,72 @@ std::string groups_table(const PlanReport& report) {
   std::string out = table.fitted();
   const bool several = r.groups.size() > 1;
   out += "\n";
-  if (several) out += "F fastest  C cheapest  * no other machines are both faster and cheaper\n";
+  if (several) out += wrap(words("plan.marks")) + "\n";
   const bool late = std::ranges::any_of(r.groups, [](const GroupBest& g) { return !g.within_limits; });
-  if (late) out += "- outside the limits of [plan]\n";
-  out += wrap("tp tensor, cp context, ep expert, pp pipeline (x chunks), dp data parallel ranks; mb sequences of a "
-              "micro-step x micro-steps; seq sequence parallel") + "\n";
-  if (cost) out += "cost in " + currency_of(report) + ", the cheaper of renting and owning\n";
+  if (late) out += wrap(words("plan.outside_mark")) + "\n";
+  out += wrap(words("plan.letters")) + "\n";
+  if (cost) out += wrap(words("plan.cost_in", fmt::arg("currency", currency_of(report)))) + "\n";
   return out;
 }
 
 // How sure the figures of one group are.
-std::string interval_text(const PlanReport& report, std::size_t group, std::string_view name) {
+std::string interval_text(const PlanReport& report, std::size_t group, std::string_view which, const Words& words) {
+  const auto between = [&](const std::string& from, const std::string& to) {
+    return words("range", fmt::arg("from", from), fmt::arg("to", to));
+  };
+  const auto amounts = [&](const Figure& a, double unit) {
+    return between(format_amount(a.low / unit), format_amount(a.high / unit));
+  };
   const Quantiles& step = report.steps[group];
-  std::string out = fmt::format("With an interval of 90 % the {} takes {} to {} a step", name,
-                                format_seconds(step.p5), format_seconds(step.p95));
+  std::string out = words("plan.interval", fmt::arg("which", words(which)),
+                          fmt::arg("step", between(format_seconds(step.p5), format_seconds(step.p95))));
   const std::optional<Money>& m = report.money[group];
-  if (m && m->run_s) {
-    out += fmt::format(", {} to {} days", format_amount(m->run_s->low / 86400),
-                       format_amount(m->run_s->high / 86400));
-  }
+  if (m && m->run_s) out += words("plan.interval_days", fmt::arg("days", amounts(*m->run_s, 86400)));
   const Spending* spent = m ? m->cheaper() : nullptr;
   if (spent != nullptr && spent->per_run) {
-    out += fmt::format(" and {} to {} {}", format_amount(spent->per_run->low),
-                       format_amount(spent->per_run->high), currency_of(report));
+    out += words("plan.interval_cost", fmt::arg("cost", amounts(*spent->per_run, 1)),
+                 fmt::arg("currency", currency_of(report)));
   }
-  return wrap(out + ".") + "\n";
+  return wrap(out + words("sentence.stop")) + "\n";
 }
 
-std::string verdict(const Loser& l, const GroupBest& best, const GpuProfile& gpu) {
+std::string verdict(const Loser& l, const GroupBest& best, const GpuProfile& gpu, const Words& words) {
   const Judged& j = l.judged;
   const auto slower = [&](double step) { return format_percent(step / best.step_s - 1, 1); };
+  const auto of_card = [&](std::string_view key) {
+    return words(key, fmt::arg("needed", format_bytes(static_cast<double>(j.bytes))),
+                 fmt::arg("card", format_bytes(gpu.memory_bytes)));
+  };
+  const auto step = [&](std::string_view key, double seconds) {
+    return words(key, fmt::arg("step", format_seconds(seconds)), fmt::arg("more", slower(seconds)));
+  };
   switch (j.fate) {
-    case Fate::impossible: return "impossible";
-    case Fate::states:
-      return fmt::format("states of {} on a card of {}", format_bytes(static_cast<double>(j.bytes)),
-                         format_bytes(gpu.memory_bytes));
-    case Fate::memory:
-      return fmt::format("needs {} of {}", format_bytes(static_cast<double>(j.bytes)),
-                         format_bytes(gpu.memory_bytes));
-    case Fate::limits: return "outside the limits";
-    case Fate::bound:
-      return fmt::format("at least {} ({} more)", format_seconds(j.least_s), slower(j.least_s));
+    case Fate::impossible: return words("plan.impossible");
+    case Fate::states: return of_card("plan.states");
+    case Fate::memory: return of_card("plan.needs");
+    case Fate::limits: return words("plan.outside");
+    case Fate::bound: return step("plan.at_least", j.least_s);
     case Fate::simulated:
-      return j.step_s == best.step_s ? std::string("as fast")
-                                     : fmt::format("{} ({} more)", format_seconds(j.step_s),
-                                                   slower(j.step_s));
+      return j.step_s == best.step_s ? words("plan.as_fast") : step("plan.slower", j.step_s);
   }
   return "";
 }
 
-std::string losers_text(const PlanReport& report, std::size_t group) {
+std::string losers_text(const PlanReport& report, std::size_t group, const Words& words) {
   const GroupBest& best = report.result.groups[group];
   const PlanCandidate& c = report.result.candidates[best.candidate];
   const GpuProfile& gpu = report.profile_of(report.space.bases[c.base].cluster.gpu);
   TextTable table;
-  table.columns = {{"instead", Align::left}, {"best step", Align::left}, {"with", Align::left, 1}};
+  table.columns = {{words("plan.instead"), Align::left},
+                   {words("plan.best_step"), Align::left},
+                   {words("plan.with"), Align::left, 1}};
   for (const Loser& l : losers_of(report.space, report.result, best)) {
-    table.rows.push_back({fmt::format("{} = {}", l.key, l.value), verdict(l, best, gpu),
+    table.rows.push_back({fmt::format("{} = {}", l.key, l.value), verdict(l, best, gpu, words),
                           plan_words(report.space, report.result.candidates[l.candidate])});
   }
   if (table.rows.empty()) return "";
   return "\n" +
-         wrap(fmt::format("Why nothing else on {} GPUs: the best of the others, by what they differ in",
-                          c.gpus)) +
+         wrap(words("plan.losers", fmt::arg("gpus", c.gpus))) +
          "\n" + table.fitted();
 }
 
@@ -242,29 +243,30 @@ std::string plan_words(const PlanSpace& space, const PlanCandidate& c) {
   return out;
 }
 
-std::string plan_text(const PlanReport& report) {
+std::string plan_text(const PlanReport& report, const Words& words) {
   const PlanResult& r = report.result;
   const Scenario& base = report.space.bases.front();
   std::string out = report.title.empty() ? "" : wrap(report.title) + "\n\n";
-  out += wrap(fmt::format("{} ({} parameters), {} sequences of {} tokens a step", base.model.name,
-                          format_count(static_cast<double>(parameter_count(base.model))),
-                          base.training.global_batch, base.training.seq)) +
-         "\n" + counts_text(r);
+  out += wrap(words("plan.question", fmt::arg("model", base.model.name),
+                    fmt::arg("parameters", format_count(static_cast<double>(parameter_count(base.model)))),
+                    fmt::arg("sequences", base.training.global_batch), fmt::arg("seq", base.training.seq))) +
+         "\n" + counts_text(r, words);
   if (r.groups.empty()) {
-    out += "\nNo plan fits.";
-    return out + (r.first_violation.empty() ? "\n" : "\n" + wrap("A broken rule: " + r.first_violation) + "\n");
+    out += "\n" + words("plan.none_fits") + "\n";
+    if (r.first_violation.empty()) return out;
+    return out + wrap(words("plan.broken_rule", fmt::arg("rule", r.first_violation))) + "\n";
   }
-  out += "\n" + groups_table(report);
-  if (!r.fastest) return out + "\nNo plan keeps the limits.\n";
-  out += "\n" + interval_text(report, *r.fastest, "fastest");
-  if (r.cheapest && r.cheapest != r.fastest) out += interval_text(report, *r.cheapest, "cheapest");
-  out += losers_text(report, *r.fastest);
-  const PlanCandidate& fastest = r.candidates[r.groups[*r.fastest].candidate];
-  out += "\n" + wrap("Look closer at the fastest: " + flags_of(report, fastest)) + "\n";
-  if (r.cheapest && r.cheapest != r.fastest) {
-    out += wrap("and at the cheapest: " +
-                flags_of(report, r.candidates[r.groups[*r.cheapest].candidate])) + "\n";
-  }
+  out += "\n" + groups_table(report, words);
+  if (!r.fastest) return out + "\n" + words("plan.none_within") + "\n";
+  const bool two = r.cheapest && r.cheapest != r.fastest;
+  out += "\n" + interval_text(report, *r.fastest, "plan.fastest", words);
+  if (two) out += interval_text(report, *r.cheapest, "plan.cheapest", words);
+  out += losers_text(report, *r.fastest, words);
+  const auto command = [&](std::size_t group) {
+    return fmt::arg("command", flags_of(report, r.candidates[r.groups[group].candidate]));
+  };
+  out += "\n" + wrap(words("plan.closer", command(*r.fastest))) + "\n";
+  if (two) out += wrap(words("plan.closer_cheapest", command(*r.cheapest))) + "\n";
   return out;
 }
 

@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "simulate/plan.h"
 #include "model/quantiles.h"
+#include "reports/words.h"
+#include "simulate/plan.h"
 #include "simulate/predict.h"
 
 namespace stepsight {
@@ -22,7 +23,7 @@ struct PlanReport {
   std::function<const GpuProfile&(const std::string&)> profile_of;
 };
 
-std::string plan_text(const PlanReport& report);
+std::string plan_text(const PlanReport& report, const Words& words);
 std::string plan_json(const PlanReport& report);
 // Every candidate and what became of it, a row each.
 std::string candidates_csv(const PlanReport& report);
