@@ -39,7 +39,7 @@ std::optional<LinkClass> class_of(const Cluster& cluster) {
 
 struct Candidate {
   LeverKind kind{};
-  std::string change;
+  std::vector<std::string> values;
   std::string key;
   bool same_training = true;
   Scenario scenario;
@@ -62,8 +62,8 @@ class Finder {
  private:
   [[nodiscard]] bool talks() const { return prediction_.communication_s > 0; }
 
-  Scenario& add(LeverKind kind, std::string change, std::string key, bool same_training = true) {
-    out_.push_back({kind, std::move(change), std::move(key), same_training, now_});
+  Scenario& add(LeverKind kind, std::vector<std::string> values, std::string key, bool same_training = true) {
+    out_.push_back({kind, std::move(values), std::move(key), same_training, now_});
     return out_.back().scenario;
   }
 
@@ -73,7 +73,7 @@ class Finder {
     if (t.global_batch == 0) {
       for (std::int64_t batch = 2 * t.batch; batch <= std::min(largest, 4 * t.batch); batch *= 2) {
         add(LeverKind::bigger_batch,
-            "batch " + std::to_string(batch) + " on each GPU instead of " + std::to_string(t.batch),
+            {std::to_string(batch), std::to_string(t.batch)},
             "batch = " + std::to_string(batch),
             false)
             .training.batch = batch;
@@ -81,25 +81,25 @@ class Finder {
       if (talks()) {
         const std::int64_t more = 4 * t.accumulation;
         add(LeverKind::accumulate,
-            std::to_string(more) + " micro-steps a step instead of " + std::to_string(t.accumulation),
+            {std::to_string(more), std::to_string(t.accumulation)},
             "accumulation = " + std::to_string(more),
             false)
             .training.accumulation = more;
       }
     }
     if (!t.compile && !t.fused_kernels) {
-      add(LeverKind::compile, "torch.compile", "compile = true").training.compile = true;
+      add(LeverKind::compile, {}, "compile = true").training.compile = true;
     }
     if (!t.flash_attention) {
-      add(LeverKind::flash_attention, "fused (flash) attention", "flash_attention = true")
+      add(LeverKind::flash_attention, {}, "flash_attention = true")
           .training.flash_attention = true;
     }
     if (!t.fused_optimizer) {
-      add(LeverKind::fused_optimizer, "the fused optimizer", "fused_optimizer = true")
+      add(LeverKind::fused_optimizer, {}, "fused_optimizer = true")
           .training.fused_optimizer = true;
     }
     if (t.recompute != Recompute::none) {
-      Scenario& s = add(LeverKind::less_recompute, "no recomputation", "recompute = \"none\"");
+      Scenario& s = add(LeverKind::less_recompute, {}, "recompute = \"none\"");
       s.training.recompute = Recompute::none;
       s.training.recompute_layers = 0;
     }
@@ -109,25 +109,24 @@ class Finder {
   void disturbances() {
     const Irregular& i = now_.irregular;
     if (now_.cluster.gpus > 1 && (i.slow_factor > 1 || i.batch_imbalance > 1)) {
-      Scenario& s = add(LeverKind::equal_ranks, "the slowest rank as fast as the others",
+      Scenario& s = add(LeverKind::equal_ranks, {},
                         "slow_factor = 1, batch_imbalance = 1");
       s.irregular.slow_factor = s.irregular.batch_imbalance = 1;
     }
     if (prediction_.attribution.loading > 0) {
       if (i.loader_workers > 0) {
         const std::string more = std::to_string(2 * i.loader_workers);
-        add(LeverKind::faster_loader, more + " data workers on each GPU instead of " +
-                                          std::to_string(i.loader_workers),
+        add(LeverKind::faster_loader, {more, std::to_string(i.loader_workers)},
             "loader_workers = " + more)
             .irregular.loader_workers *= 2;
       }
       if (i.node_samples_per_s > 0) {
-        add(LeverKind::faster_loader, "data that reaches each machine twice as fast", "")
+        add(LeverKind::faster_storage, {}, "")
             .irregular.node_samples_per_s *= 2;
       }
     }
     if (i.stall_s > 0) {
-      Scenario& s = add(LeverKind::no_stalls, "pauses beside training (asynchronous)", "stall_s = 0");
+      Scenario& s = add(LeverKind::no_stalls, {}, "stall_s = 0");
       s.irregular.stall_s = 0;
       s.irregular.stall_steps = 0;
     }
@@ -136,39 +135,39 @@ class Finder {
   void exchange() {
     const Parallel& p = now_.parallel;
     if (p.sync_each_micro_step && now_.training.accumulation > 1) {
-      add(LeverKind::no_sync, "no_sync() in all micro-steps but the last",
+      add(LeverKind::no_sync, {},
           "sync_each_micro_step = false")
           .parallel.sync_each_micro_step = false;
     }
     if (!p.overlap) {
-      add(LeverKind::overlap, "gradients exchanged during backward", "overlap = true").parallel.overlap =
+      add(LeverKind::overlap, {}, "overlap = true").parallel.overlap =
           true;
     }
     if (p.strategy == Strategy::ddp && p.overlap) {
       for (const std::int64_t cap : {5, 10, 50, 100, 200}) {
         const std::string size = std::to_string(cap);
-        add(LeverKind::bucket_size, "buckets of " + size + " MiB", "bucket_cap_MB = " + size)
+        add(LeverKind::bucket_size, {size}, "bucket_cap_MB = " + size)
             .parallel.bucket_cap_MB = static_cast<double>(cap);
       }
     }
     if (!now_.training.gradient_dtype && gradient_bytes(now_.training) > 2 &&
         now_.training.precision.compute == Dtype::bf16) {
-      add(LeverKind::narrow_gradients, "gradients exchanged in bf16", "gradient_dtype = \"bf16\"", false)
+      add(LeverKind::narrow_gradients, {}, "gradient_dtype = \"bf16\"", false)
           .training.gradient_dtype = Dtype::bf16;
     }
     for (const Strategy other : {Strategy::ddp, Strategy::zero1, Strategy::zero2, Strategy::fsdp}) {
       if (other == p.strategy || p.strategy == Strategy::none) continue;
       const std::string name(strategy_names[static_cast<std::size_t>(other)]);
-      Scenario& s = add(LeverKind::other_strategy, name + " instead of " +
-                            std::string(strategy_names[static_cast<std::size_t>(p.strategy)]),
+      Scenario& s = add(LeverKind::other_strategy,
+                        {name, std::string(strategy_names[static_cast<std::size_t>(p.strategy)])},
                         "strategy = \"" + name + "\"");
       s.parallel.strategy = other;
       s.parallel.shard_group = 0;
     }
   }
 
-  void rewired(LeverKind kind, const std::string& change, const LinkClass& link) {
-    Scenario& s = add(kind, change, "");
+  void rewired(LeverKind kind, const LinkClass& link) {
+    Scenario& s = add(kind, {}, "");
     s.cluster = wired(now_.cluster, link);
   }
 
@@ -179,19 +178,19 @@ class Finder {
       if (!now->peer_to_peer) {
         LinkClass link = *now;
         link.peer_to_peer = true;
-        rewired(LeverKind::peer_to_peer, "P2P between the cards", link);
+        rewired(LeverKind::peer_to_peer, link);
       }
       if (now_.cluster.gpus == 2) {
         LinkClass link = *now;
         link.nvlink_shape = NvlinkShape::pairs;
         link.nvlink_generation = 3;
-        rewired(LeverKind::nvlink_bridge, "an NVLink bridge (if the cards take one)", link);
+        rewired(LeverKind::nvlink_bridge, link);
       }
     }
     if (now_.cluster.nodes > 1 && now->fabric.nics > 0) {
       LinkClass link = *now;
       link.fabric.nics *= 2;
-      rewired(LeverKind::more_adapters, "twice the network of each machine", link);
+      rewired(LeverKind::more_adapters, link);
     }
   }
 
@@ -227,12 +226,12 @@ void keep_best(std::vector<Lever>& found, Lever lever) {
 }  // namespace
 
 std::string_view name_of(LeverKind kind) {
-  constexpr std::array<std::string_view, 17> names{
+  constexpr std::array<std::string_view, 18> names{
       "larger batch",      "accumulation",      "no_sync",          "overlap",
       "bucket size",       "narrow gradients",  "other strategy",   "compile",
       "flash attention",   "fused optimizer",   "less recomputation", "P2P",
       "NVLink bridge",     "more network",      "equal ranks",      "faster loader",
-      "no pauses"};
+      "faster storage",    "no pauses"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -267,7 +266,7 @@ std::vector<Lever> levers(const Scenario& scenario,
     const Uncertainty after = uncertainty_of(c.scenario, gpu, step, error);
     keep_best(out,
               {c.kind,
-               std::move(c.change),
+               std::move(c.values),
                std::move(c.key),
                c.same_training,
                std::move(c.scenario),

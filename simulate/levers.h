@@ -29,12 +29,13 @@ enum class LeverKind : std::uint8_t {
   more_adapters,
   equal_ranks,
   faster_loader,
+  faster_storage,
   no_stalls,
 };
 
 struct Lever {
   LeverKind kind{};
-  std::string change;  // for people: "batch 16 instead of 8"
+  std::vector<std::string> values;  // of what changes: after it, and before; as the kind has them
   std::string key;     // of the scenario, with its new value: "batch = 16"; empty for hardware
   bool same_training = true;  // the optimizer sees the same batch and precision as before
   Scenario scenario;          // with the change

@@ -114,14 +114,13 @@ PredictReport sure_sweep() {
   report.points = {some_sure_point(1), some_sure_point(4)};
   Lever bridge;
   bridge.kind = LeverKind::nvlink_bridge;
-  bridge.change = "an NVLink bridge (if the cards take one)";
   bridge.scenario = small_scenario(4);
   bridge.step = Seconds{0.108};
   bridge.gain = 0.157;
   bridge.speedup = {1.02, 1.157, 1.21};
   Lever batch;
   batch.kind = LeverKind::bigger_batch;
-  batch.change = "batch 16 on each GPU instead of 8";
+  batch.values = {"16", "8"};
   batch.key = "batch = 16";
   batch.same_training = false;
   batch.step = Seconds{0.23};

@@ -24,7 +24,7 @@ TEST_CASE("Levers are ranked by gain, and each gain is that of its own scenario 
   REQUIRE(found.size() > 2);
   for (std::size_t i = 0; i < found.size(); ++i) {
     const Lever& l = found[i];
-    INFO(l.change);
+    INFO(name_of(l.kind));
     CHECK(l.gain > 0);
     if (i > 0) CHECK(found[i - 1].gain >= l.gain);
     CHECK(l.speedup.p50 == Approx(1 + l.gain));
