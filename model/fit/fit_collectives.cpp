@@ -130,6 +130,7 @@ FittedCurves fit_collectives(const Measurements& measurements,
     curve.points = MeasuredCurve(std::move(samples));
     curve.source = sources_of(measurements, points);
     out.quality.push_back(done.quality);
+    out.held_out_errors.push_back(std::move(done.held_out_errors));
     record(out, curve, done);
     out.curves.push_back(std::move(curve));
   }

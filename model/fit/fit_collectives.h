@@ -14,6 +14,8 @@ namespace stepsight {
 struct FittedCurves {
   std::vector<CollectiveCurve> curves;  // by kind, then by ranks
   std::vector<FitQuality> quality;      // of each curve: "LINK.all_reduce.8"
+  std::vector<std::vector<double>>
+      held_out_errors;  // of each curve, of its sizes that were held out
   std::vector<ParameterRecord>
       records;  // of each parameter: "collective.LINK.all_reduce.8.busbw_GBps"
 };
