@@ -3,6 +3,7 @@
 #pragma once
 #include <array>
 #include <cstddef>
+#include <optional>
 
 #include "model/collective.h"
 #include "model/units.h"
@@ -34,6 +35,11 @@ constexpr const TimedCall& timed_call(CollectiveKind kind) {
   return timed_calls[static_cast<std::size_t>(kind)];
 }
 
+// What copies within a card's memory reach of its data sheet's rate: 4.25 of an H200's 4.8 TB/s.
+constexpr BytesPerSecond copy_rate(double memory_GBps) {
+  return BytesPerSecond{memory_GBps * 1e9 * 4.25 / 4.8};
+}
+
 // What copies of a message take that read and write `copy_rate` together.
 constexpr Seconds list_copies(CollectiveKind kind, Bytes message, BytesPerSecond copy_rate) {
   return Seconds{2 * timed_call(kind).copies * message.value / copy_rate.value};
@@ -46,6 +52,17 @@ constexpr Seconds timed_from_host(CollectiveKind kind,
                                   BytesPerSecond copy_rate) {
   return Seconds{timed_call(kind).host_us * 1e-6} + collective +
          list_copies(kind, message, copy_rate);
+}
+
+// The collective alone, of a call that was timed from the host. Nothing where it was less than a
+// quarter of the call: hosts differ by more than that.
+constexpr std::optional<Seconds> without_host(CollectiveKind kind,
+                                              Bytes message,
+                                              Seconds timed,
+                                              BytesPerSecond copy_rate) {
+  const Seconds left = timed - timed_from_host(kind, message, Seconds{0}, copy_rate);
+  if (left < timed * 0.25) return std::nullopt;
+  return left;
 }
 
 }  // namespace stepsight

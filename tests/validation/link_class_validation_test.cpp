@@ -150,11 +150,6 @@ std::vector<ClassPoint> class_points(const PublicSweep& sweep, const SweepClass&
   return out;
 }
 
-// What copies within a card's memory reach of its rate: 4.25 of an H200's 4.8 TB/s.
-BytesPerSecond copy_rate(const PublicSweep& sweep) {
-  return BytesPerSecond{sweep.memory_GBps * 1e9 * 4.25 / 4.8};
-}
-
 std::string card_of(const PublicSweep& sweep) {
   const std::string_view name =
       std::string_view(sweep.file).substr(std::string_view("ext_sailor_").size());
@@ -173,7 +168,7 @@ double left_to_host(const PublicSweep& sweep, const std::vector<ClassPoint>& poi
   std::vector<double> left;
   for (const auto& [p, by_class, machines] : points) {
     if (p.bytes > 8 * from_bytes) continue;
-    const Seconds copies = list_copies(p.kind, Bytes{p.bytes}, copy_rate(sweep));
+    const Seconds copies = list_copies(p.kind, Bytes{p.bytes}, copy_rate(sweep.memory_GBps));
     left.push_back(p.time_us - (by_class + copies).value * 1e6);
   }
   return middle(std::move(left));
@@ -223,7 +218,8 @@ TEST_CASE("class values are held against every public sweep whose machine is kno
     for (const auto& [p, by_class, nodes] : points) {
       double predicted_us = by_class.value * 1e6;
       if (sweep.from_the_host) {
-        predicted_us += list_copies(p.kind, Bytes{p.bytes}, copy_rate(sweep)).value * 1e6;
+        predicted_us +=
+            list_copies(p.kind, Bytes{p.bytes}, copy_rate(sweep.memory_GBps)).value * 1e6;
         predicted_us += host_us(p.kind, card_of(sweep));
       } else {
         on_the_gpu.add(predicted_us / p.time_us);
