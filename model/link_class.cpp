@@ -179,10 +179,10 @@ const Edge* switch_edge(const Topology& t) {
   return nullptr;
 }
 
-// Between sockets one stream of a ring is slow, not the wires, which carry tens of GB/s: an all-to-all, with
-// many streams, comes to what the ring does there (1.3 beside 1.3 GB/s on eight RTX 3090, 2.0 beside 1.5 to 2.2
-// on eight L40S, 18 beside 20 on eight RTX PRO 6000), where shares of one wire would halve it. The uplink of a
-// PCIe switch is a wire that all cards behind it share.
+// Between sockets one stream of a ring is slow, not the wires, which carry tens of GB/s: an
+// all-to-all, with many streams, comes to what the ring does there (1.3 beside 1.3 GB/s on eight
+// RTX 3090, 2.0 beside 1.5 to 2.2 on eight L40S, 18 beside 20 on eight RTX PRO 6000), where shares
+// of one wire would halve it. The uplink of a PCIe switch is a wire that all cards behind it share.
 bool only_sockets_between(const Topology& t, const RingRate& rings) {
   const auto is_switch = [](const Vertex& v) { return v.kind == VertexKind::pcie_switch; };
   return rings.slowest != TransportKind::nvlink &&
