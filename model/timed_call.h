@@ -11,10 +11,11 @@
 namespace stepsight {
 
 // host_us is the median over the sweeps of V100, A100, GH200 and RTX 3090 on NVLink that PyTorch
-// timed, of measured less class value less copies at 8 MiB and less (19 to 120 us a sweep for an
-// all-reduce, where nothing else is wrong). Calls over lists issue a kernel or an allocation a
-// tensor on top, a reduce-scatter one for cutting its input into tensors, too. copies: PyTorch
-// gathers into and scatters from one flat buffer and copies each tensor of the list out of it or
+// timed, of measured less class value less copies at 8 MiB and less (19 to 81 us a sweep for an
+// all-reduce; 0.35 to 1.1 ms on four V100 and on four and eight RTX 3090). Calls over lists issue a
+// kernel or an allocation a tensor on top, a reduce-scatter one for cutting its input into tensors,
+// too.
+// copies: PyTorch gathers into and scatters from one flat buffer and copies each tensor of the list out of it or
 // into it (ProcessGroupNCCL.cpp); an all-to-all sends from the tensors themselves.
 struct TimedCall {
   CollectiveKind kind;
