@@ -28,6 +28,7 @@ struct FitFlags {
   std::string link;
   std::string output;
   std::string reference;
+  std::string timed_on;
   bool link_only = false;
   bool model_error = false;
   bool runs = false;
@@ -62,6 +63,8 @@ void fit(const FitFlags& flags) {
   if (flags.json) throw UserError("--json goes with --runs");
   Measurements measurements;
   for (const std::string& file : flags.files) read_measurements(file, measurements);
+  if (!flags.timed_on.empty())
+    take_host_out(measurements, read_gpu(flags.timed_on).hbm_TBps * 1000);
   if (flags.link_only) return fit_link_file(flags, measurements);
   if (flags.gpu.empty()) throw UserError("fit needs the card (--gpu), or --link-only");
   FitOptions options{flags.link, std::nullopt};
@@ -98,16 +101,23 @@ void add_fit_command(CLI::App& app, int& /*exit_code*/) {
   command->add_option("--class-from",
                       flags->reference,
                       "measured profile whose utilisation stands in for what these files lack");
+  CLI::Option* timed = command->add_option(
+      "--timed-from-host",
+      flags->timed_on,
+      help_text("the collectives are PyTorch's, timed by the host, on this card: take the "
+                "host's part and the copies of lists out"));
   command->add_flag("--model-error",
                     flags->model_error,
                     help_text("the files are tables of measured runs: learn from them how far "
                               "predictions are off where every parameter is right"));
+  command->get_option("--model-error")->excludes(timed);
   CLI::Option* runs = command->add_flag(
       "--runs",
       flags->runs,
       help_text("the files are tables of runs of one machine with --gpu: refine its host, link and GPU by "
                 "them, each run predicted with and without itself"));
   command->get_option("--model-error")->excludes(runs);
+  runs->excludes(timed);
   command->add_flag("--json", flags->json, "with --runs: for machines");
   command->add_option(
       "-o,--output", flags->output, "profile to write (NAME.toml and NAME.points.csv)");

@@ -8,6 +8,7 @@
 #include "model/class_profile.h"
 #include "model/errors.h"
 #include "model/fit/fit_group.h"
+#include "model/timed_call.h"
 
 namespace stepsight {
 
@@ -103,6 +104,30 @@ void record(FittedCurves& out, const CollectiveCurve& curve, const GroupOutcome&
 
 }  // namespace
 
+void take_host_out(Measurements& measurements, double memory_GBps) {
+  std::vector<CollectivePoint> left;
+  std::map<std::uint32_t, int> dropped;
+  for (CollectivePoint p : measurements.collectives) {
+    const auto time =
+        without_host(p.kind, Bytes{p.bytes}, Seconds{p.time_us * 1e-6}, copy_rate(memory_GBps));
+    if (!time) {
+      ++dropped[p.source];
+      continue;
+    }
+    p.time_us = time->value * 1e6;
+    left.push_back(p);
+  }
+  if (left.empty() && !measurements.collectives.empty()) {
+    throw UserError("the host took most of the time of every message: give longer messages");
+  }
+  measurements.collectives = std::move(left);
+  for (const auto& [source, count] : dropped) {
+    measurements.skipped.push_back(
+        measurements.sources[source] + ": " + std::to_string(count) +
+        " messages say nothing of the link: the host took most of the time");
+  }
+}
+
 FittedCurves fit_collectives(const Measurements& measurements,
                              const std::string& link,
                              std::vector<PointRow>& rows) {
@@ -130,6 +155,7 @@ FittedCurves fit_collectives(const Measurements& measurements,
     curve.points = MeasuredCurve(std::move(samples));
     curve.source = sources_of(measurements, points);
     out.quality.push_back(done.quality);
+    out.held_out_errors.push_back(std::move(done.held_out_errors));
     record(out, curve, done);
     out.curves.push_back(std::move(curve));
   }

@@ -11,9 +11,16 @@
 
 namespace stepsight {
 
+// Takes the host's part and the copies of lists out of sweeps that PyTorch timed from the host, on
+// cards whose memory has that rate by its data sheet. Messages of which too little is left are
+// dropped, and `skipped` says how many. UserError where that is all of them.
+void take_host_out(Measurements& measurements, double memory_GBps);
+
 struct FittedCurves {
   std::vector<CollectiveCurve> curves;  // by kind, then by ranks
   std::vector<FitQuality> quality;      // of each curve: "LINK.all_reduce.8"
+  std::vector<std::vector<double>>
+      held_out_errors;  // of each curve, of its sizes that were held out
   std::vector<ParameterRecord>
       records;  // of each parameter: "collective.LINK.all_reduce.8.busbw_GBps"
 };

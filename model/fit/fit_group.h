@@ -23,6 +23,7 @@ double percentile(std::vector<double> values, double fraction);
 struct GroupOutcome {
   Solution solution;
   FitQuality quality;
+  std::vector<double> held_out_errors;  // |predicted / measured - 1|, one a shape
   MeasuredSurface surface;
 };
 
@@ -130,10 +131,10 @@ GroupOutcome fit_group(const GroupInput<Point>& group, std::vector<PointRow>& ro
   out.quality.held_out_points = static_cast<int>(kept.size());
   out.quality.fitted_median_error = median(errors_of(group, fitted, values, MeasuredSurface{}));
   if (!kept.empty()) {
-    const std::vector<double> errors =
+    out.held_out_errors =
         held_out_errors(group, merged(group, kept), learnt_from(group, fitted), values);
-    out.quality.held_out_median_error = median(errors);
-    out.quality.held_out_p90_error = percentile(errors, 0.9);
+    out.quality.held_out_median_error = median(out.held_out_errors);
+    out.quality.held_out_p90_error = percentile(out.held_out_errors, 0.9);
   }
   const std::vector<Point> all = learnt_from(group, group.points);
   out.surface = surface_of(group, all, values);

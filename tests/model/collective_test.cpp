@@ -1,5 +1,6 @@
 #include "model/collective.h"
 
+#include "model/timed_call.h"
 #include "tests/catch2.h"
 
 using namespace stepsight;
@@ -84,4 +85,21 @@ TEST_CASE("collectives are found by our name and by the sweeps'") {
     CHECK(info(row.kind).kind == row.kind);
   }
   CHECK_FALSE(parse_collective("broadcast"));
+}
+
+TEST_CASE(
+    "a timed call takes the host's part, the collective and, over lists, a copy of the message") {
+  const Seconds collective{1e-3};
+  const Bytes message{1e9};
+  const BytesPerSecond rate{1e12};
+  for (const CollectiveInfo& row : collectives) {
+    INFO(row.name);
+    const TimedCall& call = timed_call(row.kind);
+    CHECK(call.kind == row.kind);
+    const Seconds time = timed_from_host(row.kind, message, collective, rate);
+    // Read once and written once at 1 TB/s: 2 ms.
+    CHECK(time.value == Approx(1e-3 + call.host_us * 1e-6 + call.copies * 2e-3));
+  }
+  CHECK(list_copies(CollectiveKind::all_reduce, message, rate).value == 0);
+  CHECK(list_copies(CollectiveKind::all_gather, message, rate).value == Approx(2e-3));
 }

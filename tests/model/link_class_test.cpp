@@ -146,6 +146,21 @@ TEST_CASE("four cards in two NVLink pairs go at the slots' rate, not at the brid
   CHECK(busbw("2x-nvlink3-pairs-nv12", 2) > 200);
 }
 
+TEST_CASE(
+    "an all-to-all between sockets keeps the ring's pace, behind switches it shares their "
+    "uplinks") {
+  const auto pace = [](const char* name) {
+    // Gathers go round the ring once, as an all-to-all's messages do.
+    return busbw(name, 8, 1, CollectiveKind::all_to_all) /
+           busbw(name, 8, 1, CollectiveKind::all_gather);
+  };
+  CHECK(pace("pcie4-x16-nop2p-2s") >= 1);
+  CHECK(pace("pcie5-x16-p2p-2s") >= 1);
+  // Each of four cards behind an uplink sends 4 of its 7 eighths over it, 2 S together; a ring
+  // sends 7 S / 8.
+  CHECK(pace("pcie4-x16-p2p-1s-switch") < 0.6);
+}
+
 TEST_CASE("adapters belong to GPUs: half the GPUs of each machine use half of them") {
   // Four machines with eight 100 Gb/s adapters: 45 GB/s with four GPUs each, 90 with eight is
   // normal.

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "model/errors.h"
+#include "model/fit/fit_collectives.h"
 #include "model/fit/fit_host.h"
 #include "model/fit/solve.h"
 #include "model/power.h"
+#include "model/timed_call.h"
 #include "tests/catch2.h"
 #include "tests/model/message_of.h"
 #include "tests/model/toy_gpu.h"
@@ -282,6 +284,43 @@ TEST_CASE("collective sweeps need the name of their link, and a fit needs a poin
   const FittedProfile fitted = fit_profile(toy_gpu(), m, {"wire", {}});
   REQUIRE(fitted.profile.collectives.size() == 1);
   CHECK(fitted.profile.collectives[0].parameters.busbw_GBps == Approx(100).epsilon(0.02));
+}
+
+TEST_CASE(
+    "the link behind calls that a host timed is found, and what the host hides is dropped by "
+    "name") {
+  constexpr double memory_GBps = 1000;
+  for (const CollectiveKind kind : {CollectiveKind::all_reduce,
+                                    CollectiveKind::all_gather,
+                                    CollectiveKind::reduce_scatter,
+                                    CollectiveKind::all_to_all}) {
+    INFO(info(kind).name);
+    const CollectiveParameters<double> truth{10, 0, 80};
+    Measurements m;
+    m.sources = {"torch_4gpu.csv"};
+    for (double bytes = 1024; bytes < 4e9; bytes *= 2) {
+      const Seconds alone = collective_formula(kind, 4, bytes, truth);
+      const Seconds timed = timed_from_host(kind, Bytes{bytes}, alone, copy_rate(memory_GBps));
+      m.collectives.push_back({kind, 4, bytes, timed.value * 1e6, 0});
+    }
+    const std::size_t all = m.collectives.size();
+    take_host_out(m, memory_GBps);
+    // A kilobyte takes 10 us on the link, the host 57 us or more.
+    CHECK(m.collectives.size() < all);
+    REQUIRE(m.skipped.size() == 1);
+    CHECK_THAT(m.skipped[0],
+               match::StartsWith("torch_4gpu.csv: " + std::to_string(all - m.collectives.size())));
+    std::vector<PointRow> rows;
+    const FittedCurves fitted = fit_collectives(m, "wire", rows);
+    CHECK(fitted.curves.front().parameters.busbw_GBps == Approx(80).epsilon(0.01));
+    CHECK(cost(fitted.curves.front(), Bytes{1e8}).time.value ==
+          Approx(collective_formula(kind, 4, 1e8, truth).value).epsilon(0.01));
+  }
+  Measurements hidden;
+  hidden.sources = {"torch_2gpu.csv"};
+  hidden.collectives = {{CollectiveKind::all_reduce, 2, 1e4, 60, 0}};
+  CHECK_THAT(message_of([&] { take_host_out(hidden, memory_GBps); }),
+             match::ContainsSubstring("longer messages"));
 }
 
 TEST_CASE("the same points give the same profile, to the bit") {
