@@ -167,7 +167,9 @@ void add_counts(Section& out, const std::vector<StudyPoint>& counts, const Words
 }
 
 // The ends of what each added card brings, a pair of columns a figure.
-DocTable ranges_table(const std::vector<StudyPoint>& counts, const MarginalLine& line, const Words& words) {
+DocTable ranges_table(const std::vector<StudyPoint>& counts,
+                      const MarginalLine& line,
+                      const Words& words) {
   using F = MarginalFigures;
   const StudyPoint& first = counts.front();
   const std::string currency = currency_of(first.scenario);
@@ -181,7 +183,9 @@ DocTable ranges_table(const std::vector<StudyPoint>& counts, const MarginalLine&
   const auto percent = [](double f) { return Cell{format_percent(f, 0), f}; };
   const auto count = [](double n) { return Cell{format_count(n), n}; };
   for (const MarginalStep& s : line.steps) {
-    const auto gpus = [&](std::size_t p) { return static_cast<double>(counts[p].scenario.cluster.gpus); };
+    const auto gpus = [&](std::size_t p) {
+      return static_cast<double>(counts[p].scenario.cluster.gpus);
+    };
     out.rows.push_back({count(gpus(s.from)), count(gpus(s.to)), percent(s.range->worth_it)});
   }
   const auto add = [&](const std::string& key, const std::string& what, auto cells) {
@@ -199,20 +203,28 @@ DocTable ranges_table(const std::vector<StudyPoint>& counts, const MarginalLine&
   add(images(first) ? "images_per_s_per_added_gpu" : "tokens_per_s_per_added_gpu",
       words(images(first) ? "worth.images" : "worth.tokens"),
       [&](const F& f) { return count(f.throughput_per_gpu * each); });
-  add("share_of_first", words("worth.share"), [&](const F& f) { return percent(f.share_of_first); });
-  const auto add_known = [&](const char* key, const std::string& what, std::optional<double> F::*figure,
-                             auto cell) {
-    const auto known = [&](const MarginalStep& s) { return (s.range->p5.*figure).has_value(); };
-    if (std::none_of(line.steps.begin(), line.steps.end(), known)) return;
-    add(key, what, [&](const F& f) { return f.*figure ? cell(*(f.*figure)) : Cell("-"); });
-  };
+  add("share_of_first", words("worth.share"), [&](const F& f) {
+    return percent(f.share_of_first);
+  });
+  const auto add_known =
+      [&](const char* key, const std::string& what, std::optional<double> F::*figure, auto cell) {
+        const auto known = [&](const MarginalStep& s) { return (s.range->p5.*figure).has_value(); };
+        if (std::none_of(line.steps.begin(), line.steps.end(), known)) return;
+        add(key, what, [&](const F& f) { return f.*figure ? cell(*(f.*figure)) : Cell("-"); });
+      };
   const auto amount = [](double a) { return amount_cell(a); };
-  add_known("cost_per_added_million", words("worth.million", fmt::arg("currency", currency)),
-            &F::cost_per_added_million, amount);
+  add_known("cost_per_added_million",
+            words("worth.million", fmt::arg("currency", currency)),
+            &F::cost_per_added_million,
+            amount);
   add_known("days_saved", words("worth.days"), &F::days_saved, amount);
-  add_known("cost_per_day_saved", words("worth.day", fmt::arg("currency", currency)), &F::cost_per_day, amount);
-  add_known("payback_hours", words("worth.payback"), &F::payback_hours,
-            [&](double h) { return Cell{span_words(h * 3600, words), h}; });
+  add_known("cost_per_day_saved",
+            words("worth.day", fmt::arg("currency", currency)),
+            &F::cost_per_day,
+            amount);
+  add_known("payback_hours", words("worth.payback"), &F::payback_hours, [&](double h) {
+    return Cell{span_words(h * 3600, words), h};
+  });
   return out;
 }
 

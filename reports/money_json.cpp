@@ -30,7 +30,9 @@ Json json_of(const std::optional<Spending>& s) {
 }
 
 // {"p5", "p50", "p95"}; null where an end or the figure is without bound.
-Json interval(const std::optional<double>& p5, const std::optional<double>& p50, const std::optional<double>& p95) {
+Json interval(const std::optional<double>& p5,
+              const std::optional<double>& p50,
+              const std::optional<double>& p95) {
   return {{"p5", json_of(p5)}, {"p50", json_of(p50)}, {"p95", json_of(p95)}};
 }
 

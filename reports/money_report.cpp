@@ -103,7 +103,10 @@ std::string ranges_text(const PredictReport& report, const MarginalLine& line, c
     std::function<std::string(double)> format;
   };
   std::vector<Column> columns{
-      {words("worth.million", fmt::arg("currency", currency)), &F::cost_per_added_million, 3, format_amount},
+      {words("worth.million", fmt::arg("currency", currency)),
+       &F::cost_per_added_million,
+       3,
+       format_amount},
       {words("worth.days"), &F::days_saved, 4, format_amount},
       {words("worth.day", fmt::arg("currency", currency)), &F::cost_per_day, 2, format_amount},
       {words("worth.payback"), &F::payback_hours, 1, hours}};
@@ -112,21 +115,25 @@ std::string ranges_text(const PredictReport& report, const MarginalLine& line, c
         line.steps, [&](const MarginalStep& s) { return (s.range->p5.*c.figure).has_value(); });
   });
   TextTable table;
-  table.columns = {{"GPUs"}, {words(images ? "worth.images" : "worth.tokens")}, {words("worth.odds")}};
+  table.columns = {
+      {"GPUs"}, {words(images ? "worth.images" : "worth.tokens")}, {words("worth.odds")}};
   for (const Column& c : columns) table.columns.push_back({c.header, Align::right, c.rank});
   for (const MarginalStep& s : line.steps) {
     const MarginalRange& r = *s.range;
-    std::vector<std::string> row{words("range",
-                                       fmt::arg("from", report.points[s.from].scenario.cluster.gpus),
-                                       fmt::arg("to", report.points[s.to].scenario.cluster.gpus)),
-                                 format_range(format_count(r.p5.throughput_per_gpu * each),
-                                              format_count(r.p95.throughput_per_gpu * each), words),
-                                 format_percent(r.worth_it, 0)};
+    std::vector<std::string> row{
+        words("range",
+              fmt::arg("from", report.points[s.from].scenario.cluster.gpus),
+              fmt::arg("to", report.points[s.to].scenario.cluster.gpus)),
+        format_range(format_count(r.p5.throughput_per_gpu * each),
+                     format_count(r.p95.throughput_per_gpu * each),
+                     words),
+        format_percent(r.worth_it, 0)};
     for (const Column& c : columns) {
       const std::optional<double>& low = r.p5.*c.figure;
       const std::optional<double>& high = r.p95.*c.figure;
-      row.push_back(low ? format_range(c.format(*low), high ? c.format(*high) : words("worth.never"), words)
-                        : "-");
+      row.push_back(
+          low ? format_range(c.format(*low), high ? c.format(*high) : words("worth.never"), words)
+              : "-");
     }
     table.rows.push_back(std::move(row));
   }
@@ -190,7 +197,8 @@ std::string line_text(const PredictReport& report, const MarginalLine& line, con
   if (header.find(words("worth.payback")) != std::string::npos) out += paragraph(words("worth.payback_note"));
   const std::int64_t last = report.points[line.last_worth].scenario.cluster.gpus;
   return out +
-         paragraph(worth_sentence(first, last, line.last_worth == line.points.back(), days, words)) +
+         paragraph(
+             worth_sentence(first, last, line.last_worth == line.points.back(), days, words)) +
          paragraph(sure_sentence(report.points, line, words));
 }
 
@@ -217,13 +225,14 @@ std::string exchanged_sentence(const PredictReport& report,
   };
   const std::string currency = currency_of(from);
   const std::string place = place_of(report, e.to, key, words);
-  std::string out = words(place.empty() ? "exchange.throughput" : "exchange.throughput_at",
-                          fmt::arg("to", value(e.to)),
-                          fmt::arg("from", value(e.from)),
-                          fmt::arg("place", place),
-                          fmt::arg("times",
-                                   with_range(e.throughput_ratio, of_throughput(false), of_throughput(true),
-                                              words, ratio)));
+  std::string out = words(
+      place.empty() ? "exchange.throughput" : "exchange.throughput_at",
+      fmt::arg("to", value(e.to)),
+      fmt::arg("from", value(e.from)),
+      fmt::arg("place", place),
+      fmt::arg(
+          "times",
+          with_range(e.throughput_ratio, of_throughput(false), of_throughput(true), words, ratio)));
   if (e.cost_ratio) {
     out += words("exchange.cost",
                  fmt::arg("unit", unit_of_work(from, words)),
@@ -231,10 +240,11 @@ std::string exchanged_sentence(const PredictReport& report,
   }
   if (e.worth_more_to_buy) {
     const double sign = *e.worth_more_to_buy < 0 ? -1 : 1;
-    out += words(sign < 0 ? "exchange.buy_less" : "exchange.buy_more",
-                 fmt::arg("amount",
-                          ranged(&F::worth_more_to_buy, [&](double x) { return format_amount(sign * x); })),
-                 fmt::arg("currency", currency));
+    out += words(
+        sign < 0 ? "exchange.buy_less" : "exchange.buy_more",
+        fmt::arg("amount",
+                 ranged(&F::worth_more_to_buy, [&](double x) { return format_amount(sign * x); })),
+        fmt::arg("currency", currency));
   } else if (e.worth_per_hour) {
     out += words("exchange.hour",
                  fmt::arg("amount", ranged(&F::worth_per_hour, format_amount)),

@@ -76,10 +76,12 @@ std::string missing_price_sentence(const Scenario& s, const Money& m, const Word
   return words("money.no_price", fmt::arg("gpu", s.cluster.gpu), fmt::arg("list", s.cost.list));
 }
 
-std::string sure_sentence(std::span<const StudyPoint> points, const MarginalLine& line, const Words& words) {
+std::string sure_sentence(std::span<const StudyPoint> points,
+                          const MarginalLine& line,
+                          const Words& words) {
   if (!line.range) return "";
   const auto gpus = [&](std::size_t p) { return points[p].scenario.cluster.gpus; };
-  return words("worth.sure",
+  return words(line.range->p5 == line.range->p95 ? "worth.sure_one" : "worth.sure",
                fmt::arg("n", gpus(line.last_worth)),
                fmt::arg("share", format_percent(line.range->same, 0)),
                fmt::arg("from", gpus(line.range->p5)),

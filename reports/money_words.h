@@ -34,8 +34,8 @@ std::string break_even_sentence(const Money& money, const Words& words);
 // Whose prices they are; empty without a list.
 std::string list_sentence(const Scenario& scenario, const Words& words);
 
-// "12 (10 to 15)", and "12 (10 to never)" where the figure has no upper end; the ends as format() writes
-// them.
+// "12 (10 to 15)", and "12 (10 to never)" where the figure has no upper end; the ends as format()
+// writes them.
 template <typename Format>
 std::string with_range(double value,
                        const std::optional<double>& p5,
@@ -50,13 +50,17 @@ std::string with_range(double value,
 }
 
 // Which prices are missing; empty where none are.
-std::string missing_price_sentence(const Scenario& scenario, const Money& money, const Words& words);
+std::string missing_price_sentence(const Scenario& scenario,
+                                   const Money& money,
+                                   const Words& words);
 
 // Up to how many cards the next one is worth it, and by which rule. `last`: the line has no more
 // cards.
 std::string worth_sentence(
     const Scenario& scenario, std::int64_t cards, bool last, bool days_known, const Words& words);
 // How sure that number is; empty where the predictions have no intervals.
-std::string sure_sentence(std::span<const StudyPoint> points, const MarginalLine& line, const Words& words);
+std::string sure_sentence(std::span<const StudyPoint> points,
+                          const MarginalLine& line,
+                          const Words& words);
 
 }  // namespace stepsight

@@ -394,6 +394,7 @@ constexpr Phrase phrases[] = {
     {"worth.odds", "worth it in"},
     {"worth.never", "never"},
     {"worth.end", "{what}, {end}"},
+    {"worth.sure_one", "Number {n} is the last one worth it in {share} of the draws of the predictions' errors."},
     {"worth.sure",
      "Number {n} is the last one worth it in {share} of the draws of the predictions' errors; in 90 % of "
      "them the last one is number {from} to {to}."},

@@ -344,6 +344,7 @@ constexpr Phrase phrases[] = {
     {"worth.odds", "值得的概率"},
     {"worth.never", "永不"},
     {"worth.end", "{what}（{end}）"},
+    {"worth.sure_one", "在对预测误差的抽样中，{share} 的情形下 {n} 张是最后值得的卡数。"},
     {"worth.sure", "在对预测误差的抽样中，{share} 的情形下 {n} 张是最后值得的卡数；90 % 的情形下为 {from} 到 {to} 张。"},
     {"money.no_price", "缺少 {gpu} 的价格：价目表“{list}”未列出。请给出 rent_per_gpu_hour 或 gpu_price；在此之前不比较其成本。"},
     {"exchange.no_price", "；缺少 {gpu} 的价格，不比较成本"},

@@ -43,10 +43,13 @@ std::vector<double> draw_normals(std::uint64_t seed) {
 std::string owner_of(StepInput input, const Cluster& cluster) {
   switch (input) {
     case StepInput::host:
-    case StepInput::host_memory: return "";
+    case StepInput::host_memory:
+      return "";
     case StepInput::link_latency:
-    case StepInput::link_bandwidth: return cluster.link;
-    default: return cluster.gpu;
+    case StepInput::link_bandwidth:
+      return cluster.link;
+    default:
+      return cluster.gpu;
   }
 }
 
@@ -54,10 +57,13 @@ std::string owner_of(ErrorTerm term, const Cluster& cluster) {
   switch (term) {
     case ErrorTerm::any:
     case ErrorTerm::host:
-    case ErrorTerm::bubble: return "";
+    case ErrorTerm::bubble:
+      return "";
     case ErrorTerm::class_link:
-    case ErrorTerm::measured_link: return cluster.link;
-    default: return cluster.gpu;
+    case ErrorTerm::measured_link:
+      return cluster.link;
+    default:
+      return cluster.gpu;
   }
 }
 
@@ -98,7 +104,8 @@ std::vector<double> JointDraws::step_factors(const Cluster& cluster, const Uncer
 Ends ends_of(std::vector<double>& values) {
   if (values.empty()) return {};
   const auto at = [&](double share) {
-    const auto rank = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1) + 0.5);
+    const auto rank =
+        static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1) + 0.5);
     std::nth_element(values.begin(), values.begin() + rank, values.end());
     return values[static_cast<std::size_t>(rank)];
   };

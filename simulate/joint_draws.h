@@ -1,12 +1,14 @@
-// Several predictions' errors drawn together: what two steps have in common is off alike in both, so that
-// the interval of anything computed from them is that of its values over the draws, and not one made of two
-// independent intervals.
+// Several predictions' errors drawn together: what two steps have in common is off alike in both,
+// so that the interval of anything computed from them is that of its values over the draws, and not
+// one made of two independent intervals.
 //
-//   log(real / predicted) = sum over inputs (effect x z) + sum over terms (sd x share x z) + what is its own
+//   log(real / predicted) = sum over inputs (effect x z) + sum over terms (sd x share x z) + what
+//   is its own
 //
-// Each z is a standard normal of one input or term: of the card, of the link, or of the machine whatever
-// its card. The sum is stretched to either side as the model's error was learnt to be, so that a step's own
-// quantiles are those of Uncertainty::step, but for what steps never have in common (ratio_log_sd).
+// Each z is a standard normal of one input or term: of the card, of the link, or of the machine
+// whatever its card. The sum is stretched to either side as the model's error was learnt to be, so
+// that a step's own quantiles are those of Uncertainty::step, but for what steps never have in
+// common (ratio_log_sd).
 #pragma once
 #include <cstddef>
 #include <map>
@@ -22,8 +24,8 @@ inline constexpr std::size_t joint_draws = 1000;
 // One after the other gives the same draws in every order of asking, on every machine.
 class JointDraws {
  public:
-  // Real over predicted time of a step, one a draw; 1 throughout where no interval is known. Steps that
-  // depend on nothing differently have the same factors.
+  // Real over predicted time of a step, one a draw; 1 throughout where no interval is known. Steps
+  // that depend on nothing differently have the same factors.
   std::vector<double> step_factors(const Cluster& cluster, const Uncertainty& uncertainty);
 
  private:

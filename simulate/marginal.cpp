@@ -42,8 +42,9 @@ const Spending* spending(const StudyPoint& p) {
   return p.money ? p.money->cheaper() : nullptr;
 }
 
-// Of two points the spendings of one kind, so that nobody compares a rent with a purchase, or a purchase
-// with power alone: the first one's cheaper kind where both have it, else the kind that both have.
+// Of two points the spendings of one kind, so that nobody compares a rent with a purchase, or a
+// purchase with power alone: the first one's cheaper kind where both have it, else the kind that
+// both have.
 std::pair<const Spending*, const Spending*> alike(const StudyPoint& a, const StudyPoint& b) {
   if (!a.money || !b.money) return {spending(a), nullptr};
   const auto of = [](const std::optional<Spending>& s) { return s ? &*s : nullptr; };
@@ -52,7 +53,8 @@ std::pair<const Spending*, const Spending*> alike(const StudyPoint& a, const Stu
   const auto kind = [&](const StudyPoint& p, bool rent) {
     return rent ? of(p.money->rent) : of(p.money->own);
   };
-  const bool both_bought = a.scenario.cost.gpu_price.has_value() == b.scenario.cost.gpu_price.has_value();
+  const bool both_bought =
+      a.scenario.cost.gpu_price.has_value() == b.scenario.cost.gpu_price.has_value();
   for (const bool rent : {rents, !rents}) {
     if (!rent && !both_bought) continue;
     if (kind(a, rent) != nullptr && kind(b, rent) != nullptr) return {kind(a, rent), kind(b, rent)};
@@ -144,8 +146,8 @@ ExchangedFigures exchanged_figures(const Drawn& a, const Drawn& b) {
   return out;
 }
 
-// The interval of one figure over the draws. A cost or a payback that is nothing in a draw is never reached
-// there: beyond every other.
+// The interval of one figure over the draws. A cost or a payback that is nothing in a draw is never
+// reached there: beyond every other.
 template <typename Figures>
 void set_range(double Figures::*figure,
                const std::vector<Figures>& drawn,
@@ -176,22 +178,28 @@ void set_range(std::optional<double> Figures::*figure,
   if (const double high = std::max(ends.p95, value); std::isfinite(high)) p95.*figure = high;
 }
 
-MarginalRange range_of(const MarginalFigures& predicted, const std::vector<MarginalFigures>& drawn) {
+MarginalRange range_of(const MarginalFigures& predicted,
+                       const std::vector<MarginalFigures>& drawn) {
   using F = MarginalFigures;
   MarginalRange out;
   for (const auto figure : {&F::throughput_per_gpu, &F::share_of_first}) {
     set_range(figure, drawn, predicted, out.p5, out.p95);
   }
-  for (const auto figure : {&F::added_cost, &F::days_saved, &F::cost_per_day, &F::cost_per_added_million,
+  for (const auto figure : {&F::added_cost,
+                            &F::days_saved,
+                            &F::cost_per_day,
+                            &F::cost_per_added_million,
                             &F::payback_hours}) {
     set_range(figure, drawn, predicted, out.p5, out.p95);
   }
-  const auto worth = std::count_if(drawn.begin(), drawn.end(), [](const F& f) { return f.worth_it; });
+  const auto worth =
+      std::count_if(drawn.begin(), drawn.end(), [](const F& f) { return f.worth_it; });
   out.worth_it = static_cast<double>(worth) / static_cast<double>(drawn.size());
   return out;
 }
 
-Exchanged::Range range_of(const ExchangedFigures& predicted, const std::vector<ExchangedFigures>& drawn) {
+Exchanged::Range range_of(const ExchangedFigures& predicted,
+                          const std::vector<ExchangedFigures>& drawn) {
   using F = ExchangedFigures;
   Exchanged::Range out;
   set_range(&F::throughput_ratio, drawn, predicted, out.p5, out.p95);
@@ -202,7 +210,7 @@ Exchanged::Range range_of(const ExchangedFigures& predicted, const std::vector<E
 }
 
 bool has_interval(const StudyPoint& p) {
-  return p.uncertainty.step.p5 > 0;
+  return p.uncertainty.step.p5 > 0 && p.uncertainty.log_sd > 0;
 }
 
 std::vector<double> factors(const StudyPoint& p, JointDraws& draws) {

@@ -29,8 +29,8 @@ struct MarginalFigures {
   bool worth_it = true;
 };
 
-// The interval of 90 % of each figure, by draws that all points share (simulate/joint_draws.h). Nothing in
-// p95 where a cost or a payback is without end in too many of them.
+// The interval of 90 % of each figure, by draws that all points share (simulate/joint_draws.h).
+// Nothing in p95 where a cost or a payback is without end in too many of them.
 struct MarginalRange {
   MarginalFigures p5, p95;
   double worth_it = 0;  // share of the draws

@@ -334,7 +334,8 @@ TEST_CASE("every interval of the margin holds its figure") {
   for (const double sd : {0.02, 0.1, 0.5}) {
     std::vector<StudyPoint> points = sweep({{1, 100}, {2, 180}, {4, 300}});
     make_unsure(points, {sd, 1.5 * sd, 2 * sd});
-    for (const MarginalStep& s : marginal_lines(points, {by_gpus, one_to_four}).at(0).steps) {
+    const MarginalLine line = marginal_lines(points, {by_gpus, one_to_four}).at(0);
+    for (const MarginalStep& s : line.steps) {
       CHECK(s.range->p5.throughput_per_gpu <= s.throughput_per_gpu);
       CHECK(s.range->p95.throughput_per_gpu >= s.throughput_per_gpu);
       CHECK(*s.range->p5.cost_per_added_million <= *s.cost_per_added_million);
