@@ -209,8 +209,10 @@ Exchanged::Range range_of(const ExchangedFigures& predicted,
   return out;
 }
 
+// And what it is made of, without which two points have nothing to share.
 bool has_interval(const StudyPoint& p) {
-  return p.uncertainty.step.p5 > 0 && p.uncertainty.log_sd > 0;
+  const Uncertainty& u = p.uncertainty;
+  return u.step.p5 > 0 && (u.log_sd > 0 || u.step.p5 == u.step.p95);
 }
 
 std::vector<double> factors(const StudyPoint& p, JointDraws& draws) {

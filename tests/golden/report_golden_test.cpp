@@ -1,4 +1,6 @@
 // A report's forms, of figures made up here.
+#include <cmath>
+
 #include "reports/scenario_page.h"
 #include "tests/golden/golden.h"
 #include "tests/model/toy_gpu.h"
