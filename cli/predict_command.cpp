@@ -53,13 +53,7 @@ StepsBetween steps_between(const PredictReport& report, Profiles& profiles) {
         "and of the last with the most GPUs differ");
   }
   const auto name = [&](std::size_t point) {
-    std::string out;
-    for (std::size_t a = 0; a < report.axes.size(); ++a) {
-      const std::string& value = report.coordinates[point][a];
-      if (value == report.coordinates[point == 0 ? to : 0][a]) continue;
-      out += (out.empty() ? "" : ", ") + report.axes[a] + " = " + value;
-    }
-    return out;
+    return point_name(report.axes, report.coordinates[point], report.coordinates[point == 0 ? to : 0]);
   };
   const auto waterfall = [&](std::size_t point) {
     const StudyPoint& p = report.points[point];
@@ -73,10 +67,8 @@ void predict_command(PredictFlags flags) {
   PredictReport report;
   choose_link(flags, profiles, report.notes);
   if (std::optional<TraceQuestion> question = trace_question(flags)) {
-    if (flags.between || flags.levers) {
-      throw UserError(std::string(flags.between ? "--between" : "--levers") +
-                      ": a trace is one step as it ran; give a model's name");
-    }
+    if (flags.levers) throw UserError("--levers: a trace is one step as it ran; give a model's name");
+    question->between = flags.between;
     question->notes = report.notes;
     predict_trace(*question);
     return;

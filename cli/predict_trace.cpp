@@ -227,6 +227,10 @@ TracedStep read_shown(const std::string& path) {
 void predict_trace(const TraceQuestion& question) {
   check_keys(question.keys);
   ScenarioFile file = read_keys(question);
+  if (question.between && file.points.size() < 2) {
+    throw UserError("--between needs two points, such as --gpus 1,8 or --link A,B: it says how the steps of "
+                    "the first and the last differ");
+  }
   TracedReport report;
   report.title = file.title;
   report.axes = file.axes;
@@ -242,6 +246,7 @@ void predict_trace(const TraceQuestion& question) {
   const GpuProfile* other = card.other_than(last_gpu);
   settle_parameters(
       question, report.step, other != nullptr ? *other : profiles.get(last_gpu), report.notes);
+  std::optional<Waterfall> first;
   for (std::size_t i = 0; i < file.points.size(); ++i) {
     Scenario& s = file.points[i];
     const GpuProfile& gpu = profiles.get(s.cluster.gpu);
@@ -257,10 +262,21 @@ void predict_trace(const TraceQuestion& question) {
     const std::vector<std::size_t> at = coordinates(file, i);
     for (std::size_t a = 0; a < at.size(); ++a) values.push_back(file.axis_values[a][at[a]]);
     report.coordinates.push_back(std::move(values));
+    const bool last = i + 1 == file.points.size();
+    if (!question.between || (i > 0 && !last)) continue;
+    const Waterfall here = traced_waterfall(report.step, s, gpu, from, report.points[i].point.prediction);
+    if (!first) {
+      first = here;
+      continue;
+    }
+    const auto& at_first = report.coordinates.front();
+    const auto& at_last = report.coordinates.back();
+    report.between = {point_name(report.axes, at_first, at_last), point_name(report.axes, at_last, at_first),
+                      *first, here};
   }
   write_output(question.output,
                question.json  ? traced_json(report)
-               : question.csv ? traced_csv(report)
+               : question.csv ? (report.between ? between_csv(*report.between) : traced_csv(report))
                               : traced_text(report, profiles.get(last_gpu), Words(question.language)));
 }
 

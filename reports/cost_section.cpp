@@ -166,6 +166,68 @@ void add_counts(Section& out, const std::vector<StudyPoint>& counts, const Words
   out.blocks.emplace_back(std::move(table));
 }
 
+// The ends of what each added card brings, a pair of columns a figure.
+DocTable ranges_table(const std::vector<StudyPoint>& counts,
+                      const MarginalLine& line,
+                      const Words& words) {
+  using F = MarginalFigures;
+  const StudyPoint& first = counts.front();
+  const std::string currency = currency_of(first.scenario);
+  const double each = images(first) ? 1 : static_cast<double>(first.scenario.training.seq);
+  DocTable out{"next_cards_range",
+               words("worth.interval"),
+               {{"from_gpus", words("worth.from_gpus"), true},
+                {"to_gpus", words("worth.to_gpus"), true},
+                {"worth_it_probability", words("worth.odds"), true}},
+               {}};
+  const auto percent = [](double f) { return Cell{format_percent(f, 0), f}; };
+  const auto count = [](double n) { return Cell{format_count(n), n}; };
+  for (const MarginalStep& s : line.steps) {
+    const auto gpus = [&](std::size_t p) {
+      return static_cast<double>(counts[p].scenario.cluster.gpus);
+    };
+    out.rows.push_back({count(gpus(s.from)), count(gpus(s.to)), percent(s.range->worth_it)});
+  }
+  const auto add = [&](const std::string& key, const std::string& what, auto cells) {
+    for (const bool high : {false, true}) {
+      const std::string end = words(high ? "column.to" : "column.from");
+      out.columns.push_back({key + (high ? "_p95" : "_p5"),
+                             words("worth.end", fmt::arg("what", what), fmt::arg("end", end)),
+                             true});
+      for (std::size_t i = 0; i < line.steps.size(); ++i) {
+        const MarginalRange& r = *line.steps[i].range;
+        out.rows[i].push_back(cells(high ? r.p95 : r.p5));
+      }
+    }
+  };
+  add(images(first) ? "images_per_s_per_added_gpu" : "tokens_per_s_per_added_gpu",
+      words(images(first) ? "worth.images" : "worth.tokens"),
+      [&](const F& f) { return count(f.throughput_per_gpu * each); });
+  add("share_of_first", words("worth.share"), [&](const F& f) {
+    return percent(f.share_of_first);
+  });
+  const auto add_known =
+      [&](const char* key, const std::string& what, std::optional<double> F::*figure, auto cell) {
+        const auto known = [&](const MarginalStep& s) { return (s.range->p5.*figure).has_value(); };
+        if (std::none_of(line.steps.begin(), line.steps.end(), known)) return;
+        add(key, what, [&](const F& f) { return f.*figure ? cell(*(f.*figure)) : Cell("-"); });
+      };
+  const auto amount = [](double a) { return amount_cell(a); };
+  add_known("cost_per_added_million",
+            words("worth.million", fmt::arg("currency", currency)),
+            &F::cost_per_added_million,
+            amount);
+  add_known("days_saved", words("worth.days"), &F::days_saved, amount);
+  add_known("cost_per_day_saved",
+            words("worth.day", fmt::arg("currency", currency)),
+            &F::cost_per_day,
+            amount);
+  add_known("payback_hours", words("worth.payback"), &F::payback_hours, [&](double h) {
+    return Cell{span_words(h * 3600, words), h};
+  });
+  return out;
+}
+
 // What each added card brings, and after how many it is not worth it.
 void add_worth(Section& out,
                const std::vector<StudyPoint>& counts,
@@ -221,7 +283,9 @@ void add_worth(Section& out,
   const std::string verdict =
       worth_sentence(first.scenario, gpus(line.last_worth), last, days, words);
   out.blocks.emplace_back(Paragraph{verdict, true});
+  if (line.range) out.blocks.emplace_back(Paragraph{sure_sentence(counts, line, words), true});
   out.blocks.emplace_back(std::move(table));
+  if (line.range) out.blocks.emplace_back(ranges_table(counts, line, words));
   if (payback) out.blocks.emplace_back(Paragraph{words("worth.payback_note")});
   if (days)
     out.blocks.emplace_back(Paragraph{words("worth.day_note", fmt::arg("currency", currency))});
@@ -246,7 +310,11 @@ Section cost_section(const StudyPoint& point,
   };
   if (!point.money || point.money->cheaper() == nullptr) {
     if (point.money) out.blocks.emplace_back(figures_table(point, words));
-    say({words("cost.none")});
+    if (point.money && point.money->price_missing) {
+      say({missing_price_sentence(point.scenario, *point.money, words)});
+    } else {
+      say({words("cost.none")});
+    }
     return out;
   }
   const Money& m = *point.money;

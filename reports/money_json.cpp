@@ -29,6 +29,52 @@ Json json_of(const std::optional<Spending>& s) {
           {"per_run", json_of(s->per_run)}};
 }
 
+// {"p5", "p50", "p95"}; null where an end or the figure is without bound.
+Json interval(const std::optional<double>& p5,
+              const std::optional<double>& p50,
+              const std::optional<double>& p95) {
+  return {{"p5", json_of(p5)}, {"p50", json_of(p50)}, {"p95", json_of(p95)}};
+}
+
+template <typename Figures, typename Range>
+struct Intervals {
+  const Figures& predicted;
+  const Range& range;
+  Json out = Json::object();
+  void add(const char* key, double Figures::*figure) {
+    out[key] = interval(range.p5.*figure, predicted.*figure, range.p95.*figure);
+  }
+  void add(const char* key, std::optional<double> Figures::*figure) {
+    const std::optional<double>& low = range.p5.*figure;
+    if (low) out[key] = interval(low, predicted.*figure, range.p95.*figure);
+  }
+};
+
+Json intervals_of(const MarginalStep& s) {
+  using F = MarginalFigures;
+  if (!s.range) return nullptr;
+  Intervals<F, MarginalRange> i{s, *s.range};
+  i.add("samples_per_s_per_added_gpu", &F::throughput_per_gpu);
+  i.add("share_of_first", &F::share_of_first);
+  i.add("added_cost", &F::added_cost);
+  i.add("days_saved", &F::days_saved);
+  i.add("cost_per_day_saved", &F::cost_per_day);
+  i.add("cost_per_added_million", &F::cost_per_added_million);
+  i.add("payback_hours", &F::payback_hours);
+  return i.out;
+}
+
+Json intervals_of(const Exchanged& e) {
+  using F = ExchangedFigures;
+  if (!e.range) return nullptr;
+  Intervals<F, Exchanged::Range> i{e, *e.range};
+  i.add("throughput_ratio", &F::throughput_ratio);
+  i.add("cost_ratio", &F::cost_ratio);
+  i.add("worth_per_hour", &F::worth_per_hour);
+  i.add("worth_more_to_buy", &F::worth_more_to_buy);
+  return i.out;
+}
+
 SweepAxes axes_of(const PredictReport& report) {
   return {report.axes, report.coordinates};
 }
@@ -49,7 +95,8 @@ Json money_json(const Scenario& scenario, const std::optional<Money>& money) {
               {"rent", json_of(m.rent)},
               {"own", json_of(m.own)},
               {"break_even_hours", json_of(m.break_even_hours)},
-              {"life_hours", m.life_hours}};
+              {"life_hours", m.life_hours},
+              {"price_missing", m.price_missing}};
   out["purchase"] = {{"total", m.purchase.total()},
                      {"cards", m.purchase.cards},
                      {"machines", m.purchase.machines},
@@ -75,10 +122,18 @@ Json worth_json(const PredictReport& report) {
                        {"cost_per_day_saved", json_of(s.cost_per_day)},
                        {"cost_per_added_million", json_of(s.cost_per_added_million)},
                        {"payback_hours", json_of(s.payback_hours)},
-                       {"worth_it", s.worth_it}});
+                       {"worth_it", s.worth_it},
+                       {"worth_it_probability", s.range ? Json(s.range->worth_it) : Json(nullptr)},
+                       {"intervals", intervals_of(s)}});
     }
-    lines.push_back({{"steps", std::move(steps)},
-                     {"last_worth_gpus", report.points[line.last_worth].scenario.cluster.gpus}});
+    const auto gpus = [&](std::size_t p) { return report.points[p].scenario.cluster.gpus; };
+    Json one = {{"steps", std::move(steps)}, {"last_worth_gpus", gpus(line.last_worth)}};
+    if (const auto& r = line.range) {
+      one["last_worth_gpus_probability"] = r->same;
+      one["intervals"]["last_worth_gpus"] = {
+          {"p5", gpus(r->p5)}, {"p50", gpus(line.last_worth)}, {"p95", gpus(r->p95)}};
+    }
+    lines.push_back(std::move(one));
   }
   Json out = {{"added_cards", std::move(lines)}};
   for (const char* key : {"link", "gpu"}) {
@@ -89,7 +144,8 @@ Json worth_json(const PredictReport& report) {
                       {"throughput_ratio", e.throughput_ratio},
                       {"cost_ratio", json_of(e.cost_ratio)},
                       {"worth_per_hour", json_of(e.worth_per_hour)},
-                      {"worth_more_to_buy", json_of(e.worth_more_to_buy)}});
+                      {"worth_more_to_buy", json_of(e.worth_more_to_buy)},
+                      {"intervals", intervals_of(e)}});
     }
     if (!list.empty()) out[std::string("other_") + key + "s"] = std::move(list);
   }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
+#include "reports/certainty.h"
 #include "reports/money_words.h"
 #include "reports/text_table.h"
 #include "simulate/marginal.h"
@@ -85,6 +87,59 @@ std::string place_of(const PredictReport& report,
   return out;
 }
 
+// The ends of a line's figures, and in how many of the draws each card is worth it.
+std::string ranges_text(const PredictReport& report, const MarginalLine& line, const Words& words) {
+  if (!line.range) return "";
+  using F = MarginalFigures;
+  const Scenario& first = report.points[line.points.front()].scenario;
+  const std::string currency = currency_of(first);
+  const bool images = takes_images(first.model.family);
+  const double each = images ? 1 : static_cast<double>(first.training.seq);
+  const auto hours = [&](double h) { return span_words(h * 3600, words); };
+  struct Column {
+    std::string header;
+    std::optional<double> F::*figure;
+    int rank;
+    std::function<std::string(double)> format;
+  };
+  std::vector<Column> columns{
+      {words("worth.million", fmt::arg("currency", currency)),
+       &F::cost_per_added_million,
+       3,
+       format_amount},
+      {words("worth.days"), &F::days_saved, 4, format_amount},
+      {words("worth.day", fmt::arg("currency", currency)), &F::cost_per_day, 2, format_amount},
+      {words("worth.payback"), &F::payback_hours, 1, hours}};
+  std::erase_if(columns, [&](const Column& c) {
+    return std::ranges::none_of(
+        line.steps, [&](const MarginalStep& s) { return (s.range->p5.*c.figure).has_value(); });
+  });
+  TextTable table;
+  table.columns = {
+      {"GPUs"}, {words(images ? "worth.images" : "worth.tokens")}, {words("worth.odds")}};
+  for (const Column& c : columns) table.columns.push_back({c.header, Align::right, c.rank});
+  for (const MarginalStep& s : line.steps) {
+    const MarginalRange& r = *s.range;
+    std::vector<std::string> row{
+        words("range",
+              fmt::arg("from", report.points[s.from].scenario.cluster.gpus),
+              fmt::arg("to", report.points[s.to].scenario.cluster.gpus)),
+        format_range(format_count(r.p5.throughput_per_gpu * each),
+                     format_count(r.p95.throughput_per_gpu * each),
+                     words),
+        format_percent(r.worth_it, 0)};
+    for (const Column& c : columns) {
+      const std::optional<double>& low = r.p5.*c.figure;
+      const std::optional<double>& high = r.p95.*c.figure;
+      row.push_back(
+          low ? format_range(c.format(*low), high ? c.format(*high) : words("worth.never"), words)
+              : "-");
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return paragraph(words("worth.interval")) + table.fitted();
+}
+
 std::string line_text(const PredictReport& report, const MarginalLine& line, const Words& words) {
   const Scenario& first = report.points[line.points.front()].scenario;
   const std::string currency = currency_of(first);
@@ -132,7 +187,7 @@ std::string line_text(const PredictReport& report, const MarginalLine& line, con
       "\n" + paragraph(place.empty() ? words("worth.title")
                                      : words("worth.title_at", fmt::arg("place", place)));
   const std::string shown = table.fitted();
-  out += shown;
+  out += shown + ranges_text(report, line, words);
   // Only what the table kept is explained.
   const std::string header = shown.substr(0, shown.find('\n'));
   const std::string day = words("worth.day", fmt::arg("currency", currency));
@@ -142,7 +197,9 @@ std::string line_text(const PredictReport& report, const MarginalLine& line, con
   if (header.find(words("worth.payback")) != std::string::npos) out += paragraph(words("worth.payback_note"));
   const std::int64_t last = report.points[line.last_worth].scenario.cluster.gpus;
   return out +
-         paragraph(worth_sentence(first, last, line.last_worth == line.points.back(), days, words));
+         paragraph(
+             worth_sentence(first, last, line.last_worth == line.points.back(), days, words)) +
+         paragraph(sure_sentence(report.points, line, words));
 }
 
 std::string exchanged_sentence(const PredictReport& report,
@@ -154,27 +211,50 @@ std::string exchanged_sentence(const PredictReport& report,
     const auto axis = std::ranges::find(report.axes, key) - report.axes.begin();
     return report.coordinates[point][static_cast<std::size_t>(axis)];
   };
+  using F = ExchangedFigures;
   const auto ratio = [](double r) { return fmt::format("{:.2f}", r); };
+  const auto end = [&](std::optional<double> F::*figure, bool high) -> std::optional<double> {
+    return e.range ? (high ? e.range->p95 : e.range->p5).*figure : std::nullopt;
+  };
+  const auto ranged = [&](std::optional<double> F::*figure, auto format) {
+    return with_range(*(e.*figure), end(figure, false), end(figure, true), words, format);
+  };
+  const auto of_throughput = [&](bool high) -> std::optional<double> {
+    if (!e.range) return std::nullopt;
+    return (high ? e.range->p95 : e.range->p5).throughput_ratio;
+  };
   const std::string currency = currency_of(from);
   const std::string place = place_of(report, e.to, key, words);
-  std::string out = words(place.empty() ? "exchange.throughput" : "exchange.throughput_at",
-                          fmt::arg("to", value(e.to)),
-                          fmt::arg("from", value(e.from)),
-                          fmt::arg("place", place),
-                          fmt::arg("times", ratio(e.throughput_ratio)));
+  std::string out = words(
+      place.empty() ? "exchange.throughput" : "exchange.throughput_at",
+      fmt::arg("to", value(e.to)),
+      fmt::arg("from", value(e.from)),
+      fmt::arg("place", place),
+      fmt::arg(
+          "times",
+          with_range(e.throughput_ratio, of_throughput(false), of_throughput(true), words, ratio)));
   if (e.cost_ratio) {
     out += words("exchange.cost",
                  fmt::arg("unit", unit_of_work(from, words)),
-                 fmt::arg("times", ratio(*e.cost_ratio)));
+                 fmt::arg("times", ranged(&F::cost_ratio, ratio)));
   }
   if (e.worth_more_to_buy) {
-    out += words(*e.worth_more_to_buy < 0 ? "exchange.buy_less" : "exchange.buy_more",
-                 fmt::arg("amount", format_amount(std::abs(*e.worth_more_to_buy))),
-                 fmt::arg("currency", currency));
+    const double sign = *e.worth_more_to_buy < 0 ? -1 : 1;
+    out += words(
+        sign < 0 ? "exchange.buy_less" : "exchange.buy_more",
+        fmt::arg("amount",
+                 ranged(&F::worth_more_to_buy, [&](double x) { return format_amount(sign * x); })),
+        fmt::arg("currency", currency));
   } else if (e.worth_per_hour) {
     out += words("exchange.hour",
-                 fmt::arg("amount", format_amount(*e.worth_per_hour)),
+                 fmt::arg("amount", ranged(&F::worth_per_hour, format_amount)),
                  fmt::arg("currency", currency));
+  }
+  for (const std::size_t point : {e.from, e.to}) {
+    const StudyPoint& p = report.points[point];
+    if (!p.money || !p.money->price_missing) continue;
+    out += words("exchange.no_price", fmt::arg("gpu", p.scenario.cluster.gpu));
+    break;
   }
   return out + words("sentence.stop");
 }
@@ -203,7 +283,7 @@ std::string money_section(const StudyPoint& point, const Words& words) {
                            fmt::arg("n", format_count(*m.steps))));
   }
   out += paragraph(failures_sentence(m, words));
-  if (!m.rent && !m.own) return out;
+  if (!m.rent && !m.own) return out + paragraph(missing_price_sentence(s, m, words));
   TextTable table;
   table.columns = {{words("money.cost_in", fmt::arg("currency", currency_of(s))), Align::left},
                    {words("money.hour")},

@@ -71,6 +71,23 @@ std::string list_sentence(const Scenario& s, const Words& words) {
   return words("money.list", fmt::arg("list", s.cost.list), fmt::arg("title", s.cost.list_title));
 }
 
+std::string missing_price_sentence(const Scenario& s, const Money& m, const Words& words) {
+  if (!m.price_missing) return "";
+  return words("money.no_price", fmt::arg("gpu", s.cluster.gpu), fmt::arg("list", s.cost.list));
+}
+
+std::string sure_sentence(std::span<const StudyPoint> points,
+                          const MarginalLine& line,
+                          const Words& words) {
+  if (!line.range) return "";
+  const auto gpus = [&](std::size_t p) { return points[p].scenario.cluster.gpus; };
+  return words(line.range->p5 == line.range->p95 ? "worth.sure_one" : "worth.sure",
+               fmt::arg("n", gpus(line.last_worth)),
+               fmt::arg("share", format_percent(line.range->same, 0)),
+               fmt::arg("from", gpus(line.range->p5)),
+               fmt::arg("to", gpus(line.range->p95)));
+}
+
 std::string worth_sentence(
     const Scenario& s, std::int64_t cards, bool last, bool days_known, const Words& words) {
   const std::string rule =

@@ -81,6 +81,7 @@ std::string traced_json(const TracedReport& report) {
     }
     out["points"].push_back(std::move(point));
   }
+  if (report.between) out["between"] = between_json(*report.between);
   out["notes"] = report.notes;
   return json_text(out) + "\n";
 }

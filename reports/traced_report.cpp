@@ -237,6 +237,7 @@ std::string traced_text(const TracedReport& report, const GpuProfile& gpu, const
          table_of(report, words) + intervals_of(report, words);
   out += why_not_linear(last.point, words) + where_time_goes(last.point, words) +
          host(last, words) + carried(last, words);
+  if (report.between) out += between_text(*report.between, words);
   out += certainty(last.point.uncertainty, words) + money_of(report, words);
   for (const std::string& note : report.notes) out += "\n" + wrap(note) + "\n";
   TextTable legend;

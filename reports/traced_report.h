@@ -5,6 +5,7 @@
 
 #include "model/profile.h"
 #include "model/traced_step.h"
+#include "reports/waterfall_report.h"
 #include "reports/words.h"
 #include "simulate/traced_prediction.h"
 
@@ -17,6 +18,7 @@ struct TracedReport {
   std::vector<std::vector<std::string>> coordinates;  // [point][axis]: the values, as written
   std::vector<TracedPoint> points;                    // at least one
   std::vector<std::string> notes;
+  std::optional<StepsBetween> between;  // the first and the last point, if asked
   std::int64_t batch = 0;  // samples of each GPU in a step; 0 = not said, no samples/s
 };
 

@@ -48,6 +48,16 @@ std::string change(const Row& r) {
 
 }  // namespace
 
+std::string point_name(std::span<const std::string> axes,
+                       std::span<const std::string> values,
+                       std::span<const std::string> others) {
+  std::string out;
+  for (std::size_t a = 0; a < axes.size(); ++a) {
+    if (values[a] != others[a]) out += (out.empty() ? "" : ", ") + axes[a] + " = " + values[a];
+  }
+  return out;
+}
+
 std::string between_text(const StepsBetween& between, const Words& words) {
   if (between.from_name == between.to_name) return "";
   TextTable table;

@@ -1,5 +1,6 @@
 // How the steps of two points differ, cause by cause: from one card to N, from one link to another.
 #pragma once
+#include <span>
 #include <string>
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,6 +14,11 @@ struct StepsBetween {
   std::string from_name, to_name;  // "gpus = 1"
   Waterfall from, to;
 };
+
+// "gpus = 1": a point's values on the axes where it differs from the other one.
+std::string point_name(std::span<const std::string> axes,
+                       std::span<const std::string> values,
+                       std::span<const std::string> others);
 
 // A line a cause that either step has, its time in both and what it adds or takes away; the last
 // line is the step. Empty for a default one.

@@ -408,6 +408,18 @@ constexpr Phrase phrases[] = {
     {"worth.until", "The card after number {n} is not worth it, where {rule}."},
     {"worth.rule_day", "a day saved is worth {amount} {currency}"},
     {"worth.rule_share", "it should bring at least {share} of what a first card does"},
+    {"worth.interval", "The same with the intervals of the predictions (90 %)"},
+    {"worth.odds", "worth it in"},
+    {"worth.never", "never"},
+    {"worth.end", "{what}, {end}"},
+    {"worth.sure_one", "Number {n} is the last one worth it in {share} of the draws of the predictions' errors."},
+    {"worth.sure",
+     "Number {n} is the last one worth it in {share} of the draws of the predictions' errors; in 90 % of "
+     "them the last one is number {from} to {to}."},
+    {"money.no_price",
+     "The price of {gpu} is missing: the list \"{list}\" has none. Give rent_per_gpu_hour or gpu_price; "
+     "until then it is not compared by cost."},
+    {"exchange.no_price", "; what it costs is not compared: the price of {gpu} is missing"},
     {"exchange.throughput", "{to} in place of {from}: {times} times the throughput"},
     {"exchange.throughput_at", "{to} in place of {from} ({place}): {times} times the throughput"},
     {"exchange.cost", ", a {unit} for {times} times the price"},

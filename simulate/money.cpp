@@ -111,6 +111,8 @@ std::optional<Money> money_of(const Scenario& s, const GpuProfile& gpu, const St
     out.own = spending(lost / out.life_hours + power_per_hour, s, step, out);
     const double saved = (out.rent ? out.rent->per_hour : 0) - power_per_hour;
     if (out.rent && saved > 0) out.break_even_hours = lost / saved;
+  } else if (!out.rent && !s.cost.list.empty()) {
+    out.price_missing = true;  // power alone beside other cards' prices would look like a bargain
   } else if (!out.rent && power_per_hour > 0) {
     out.own = spending(power_per_hour, s, step, out);  // the cards are there: their power alone
   }

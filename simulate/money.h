@@ -48,6 +48,7 @@ struct Money {
   // Hours of training after which the purchase with its power has cost less than renting; nothing
   // where it never does or one of the two has no price.
   std::optional<double> break_even_hours;
+  bool price_missing = false;  // a list of prices was named, and it has none of the card
   double life_hours = 0;  // hours of training in the purchase's life
 
   // The cheaper of the two; null where nothing has a price.

@@ -4,6 +4,7 @@
 #include "simulate/predict.h"
 #include "simulate/study.h"
 #include "simulate/traced_costs.h"
+#include "simulate/waterfall.h"
 
 namespace stepsight {
 
@@ -32,6 +33,13 @@ TracedPoint study_traced(const TracedStep& step,
                          const GpuProfile& gpu,
                          const GpuProfile* traced_on,
                          const ModelError& error);
+
+// Where the traced step's time goes; `prediction` as predict_traced() gives it.
+Waterfall traced_waterfall(const TracedStep& step,
+                           const Scenario& scenario,
+                           const GpuProfile& gpu,
+                           const GpuProfile* traced_on,
+                           const Prediction& prediction);
 
 // One GPU, which exchanges nothing.
 Scenario alone_of_trace(Scenario scenario);

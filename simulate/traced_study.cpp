@@ -83,6 +83,16 @@ class Questions {
 
 }  // namespace
 
+Waterfall traced_waterfall(const TracedStep& step,
+                           const Scenario& scenario,
+                           const GpuProfile& gpu,
+                           const GpuProfile* traced_on,
+                           const Prediction& prediction) {
+  Scenario regular = scenario;
+  regular.irregular = {};
+  return waterfall_of(prediction, Questions(step, gpu, traced_on).about(std::move(regular)));
+}
+
 TracedPoint study_traced(const TracedStep& step,
                          const Scenario& scenario,
                          const GpuProfile& gpu,

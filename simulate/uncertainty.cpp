@@ -217,6 +217,8 @@ Uncertainty uncertainty_of(const StepQuestion& question, Seconds step, const Mod
   }
   out.parameter_log_sd = std::sqrt(variance);
   out.shares = error_shares(question, out.elasticities, now);
+  for (std::size_t i = 0; i < out.shares.size(); ++i) out.term_log_sd[i] = error.sd[i] * out.shares[i];
+  out.ratio_log_sd = error.ratio_sd;
   out.input_log_sd = input_log_sd(spreads, out.shares, error);
   out.log_sd = std::sqrt(variance + error_variance(error, out.shares));
   out.step = interval_of(step.value, out.log_sd, error.low, error.high);

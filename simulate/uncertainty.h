@@ -38,6 +38,8 @@ struct Uncertainty {
   // What differences of two predictions are made of.
   InputChanges effects{};  // change of log(step) for one standard deviation; 0 where a term has it
   ErrorShares shares{};
+  ErrorShares term_log_sd{};  // of the step, by each term: the model's sd times its share
+  double ratio_log_sd = 0;    // what two steps never have in common
   InputChanges elasticities{};  // percent of the step for one percent of each input's time
   InputChanges input_log_sd{};  // of each input's time, by its own measurement and by its term
 };

@@ -2,21 +2,13 @@
 
 #include <algorithm>
 
-#include "simulate/perturbed_step.h"
-
 namespace stepsight {
 
 namespace {
 
 // How long is waited for a link that has its latency and no bytes to carry.
-double exposed_at_any_bandwidth(const Scenario& scenario,
-                                const GpuProfile& gpu,
-                                const Prediction& prediction) {
-  const Attribution& a = prediction.attribution;
+double exposed_at_any_bandwidth(const Attribution& a, const StepQuestion& question) {
   if (a.exposed <= 0) return 0;
-  Scenario regular = scenario;
-  regular.irregular = {};
-  PerturbedStep question(regular, gpu);
   if (!question.uses(StepInput::link_bandwidth)) return 0;  // a loop-back's copies are all bytes
   InputChanges changes{};
   changes[index(StepInput::link_bandwidth)] = taken_away;
@@ -43,8 +35,14 @@ std::string_view name_of(StepCause cause) {
 Waterfall waterfall_of(const Scenario& scenario,
                        const GpuProfile& gpu,
                        const Prediction& prediction) {
+  Scenario regular = scenario;
+  regular.irregular = {};
+  return waterfall_of(prediction, step_question(regular, gpu));
+}
+
+Waterfall waterfall_of(const Prediction& prediction, const StepQuestion& regular) {
   const Attribution& a = prediction.attribution;
-  const double latency = exposed_at_any_bandwidth(scenario, gpu, prediction);
+  const double latency = exposed_at_any_bandwidth(a, regular);
   const std::array<double, step_cause_count> seconds{
       a.alone,     a.bubble,  a.bucket_copies, latency, a.exposed - latency,
       a.slow_down, a.slowest, a.loading,       a.stalls};

@@ -7,6 +7,7 @@
 
 #include "simulate/predict.h"
 #include "simulate/program.h"
+#include "simulate/uncertainty.h"
 
 namespace stepsight {
 
@@ -32,6 +33,8 @@ struct Waterfall {
 // The parts of the prediction's attribution; what waits for communication is cut in two by asking again
 // with a link of the same latency and no bytes to carry. UserError as predict().
 Waterfall waterfall_of(const Scenario& scenario, const GpuProfile& gpu, const Prediction& prediction);
+// The same by asking `regular`, the step without what disturbs it besides.
+Waterfall waterfall_of(const Prediction& prediction, const StepQuestion& regular);
 
 // b.step = a.step + sum of more - sum of less, to the picosecond; of each cause one of the two is 0.
 struct StepDifference {

@@ -85,5 +85,18 @@ has '8 张 GPU 的成本'
 bad '\[cost\] with a trace needs --batch' predict "${resnet[@]}" --gpus 8 --rent-per-gpu-hour 3
 bad '\[loader\] with a trace needs --batch' predict "${resnet[@]}" --gpus 8 --node-samples-per-s 100
 bad "tokens: a trace does not say how many" predict "${resnet[@]}" --gpus 8 --batch 64 --tokens 1e9
-bad '^stepsight: --between: a trace is one step' predict "${resnet[@]}" --gpus 1,8 --between
+
+# How two steps differ adds up to the picosecond.
+good predict "${resnet[@]}" --gpus 1,8 --between --csv
+awk -F, '$1 == "step" { from = $2; to = $3; next } NR > 1 { sum += $4 - $5; parts += $3 }
+         END { exit !(to > from && from + sum == to && parts == to) }' out ||
+  fail "the causes do not add up to the steps"
+good predict "${resnet[@]}" --gpus 1,8 --between
+has 'copies for the exchange'
+good predict "${resnet[@]}" --gpus 1,8 --link pcie3-x4-nop2p --between
+has 'exposed bytes'
+good predict "${resnet[@]}" --gpus 1,8 --between --json
+has '"from_step_ps"'
+bad '^stepsight: --between needs two points' predict "${resnet[@]}" --gpus 8 --between
+bad '^stepsight: --levers: a trace is one step' predict "${resnet[@]}" --gpus 1,8 --levers
 echo "predict with a trace: good"

@@ -1,4 +1,6 @@
 // A report's forms, of figures made up here.
+#include <cmath>
+
 #include "reports/scenario_page.h"
 #include "tests/golden/golden.h"
 #include "tests/model/toy_gpu.h"
@@ -55,6 +57,10 @@ StudyPoint some_point(std::int64_t gpus) {
   r.memory.needed = r.memory.peak + r.memory.reserve;
   r.memory.largest_batch = 61;
   p.uncertainty.step = {0.9 * r.step.value, r.step.value, 1.2 * r.step.value};
+  // What all counts share cancels in what an added card brings; the host's part differs.
+  p.uncertainty.effects[index(StepInput::products)] = 0.05;
+  p.uncertainty.term_log_sd[static_cast<std::size_t>(ErrorTerm::host)] = several ? 0.04 : 0.08;
+  p.uncertainty.log_sd = std::hypot(0.05, several ? 0.04 : 0.08);
   p.uncertainty.contributions = {
       {"host issue", 0.08, 0.7, InputOrigin::class_value, "stepsight calibrate --quick -o my-card.toml"},
       {"matrix products", 0.05, 0.3, InputOrigin::measured, ""}};

@@ -267,5 +267,125 @@ TEST_CASE("another link may cost as much more as the machines are worth that it 
   CHECK(exchanged(points, {axes, at}, "gpu").empty());
 }
 
+// What one input of the same card makes unsure, by so much of each point's step.
+void make_unsure(std::vector<StudyPoint>& points, std::initializer_list<double> log_sd) {
+  auto sd = log_sd.begin();
+  for (StudyPoint& p : points) {
+    p.scenario.cluster.gpu = "card";
+    Uncertainty& u = p.uncertainty;
+    u.effects[index(StepInput::products)] = u.log_sd = *sd++;
+    u.step = interval_of(samples_of_step(p.scenario) / p.prediction.samples_per_s, u.log_sd, -1.645, 1.645);
+  }
+}
+
+const std::vector<std::string> by_gpus{"gpus"};
+const std::vector<std::vector<std::string>> one_to_four{{"1"}, {"2"}, {"4"}};
+const std::vector<std::vector<std::string>> one_to_two{{"1"}, {"2"}};
+
+TEST_CASE("an error that all counts share moves throughput and days, and no share of the first card") {
+  std::vector<StudyPoint> points = sweep({{1, 100}, {2, 180}, {4, 300}});
+  make_unsure(points, {0.2, 0.2, 0.2});
+  const MarginalLine line = marginal_lines(points, {by_gpus, one_to_four}).at(0);
+  for (const MarginalStep& s : line.steps) {
+    REQUIRE(s.range.has_value());
+    CHECK_THAT(s.range->p5.share_of_first, WithinRel(s.share_of_first, 1e-9));
+    CHECK_THAT(s.range->p95.share_of_first, WithinRel(s.share_of_first, 1e-9));
+    // e^(0.2 x 1.645) = 1.39 either way, within what so many draws say.
+    CHECK_THAT(s.range->p95.throughput_per_gpu / s.throughput_per_gpu, WithinRel(std::exp(0.329), 0.05));
+    CHECK_THAT(*s.range->p5.days_saved / *s.days_saved, WithinRel(std::exp(-0.329), 0.05));
+    // The rent of the added cards buys less: as sure as the throughput.
+    CHECK_THAT(*s.range->p95.cost_per_added_million / *s.cost_per_added_million,
+               WithinRel(std::exp(0.329), 0.05));
+    CHECK((s.range->worth_it == 1 || s.range->worth_it == 0));
+  }
+  REQUIRE(line.range.has_value());
+  CHECK(line.range->same == 1);
+  CHECK(line.range->p5 == line.last_worth);
+  CHECK(line.range->p95 == line.last_worth);
+}
+
+TEST_CASE("where the counts differ in what makes them unsure the number that is worth it is unsure, too") {
+  // Four cards bring 60 % of the first each; they may as well bring less than half.
+  std::vector<StudyPoint> points = sweep({{1, 100}, {2, 180}, {4, 300}});
+  make_unsure(points, {0, 0, 0.2});
+  const MarginalLine line = marginal_lines(points, {by_gpus, one_to_four}).at(0);
+  REQUIRE(line.range.has_value());
+  CHECK(line.last_worth == 2);
+  CHECK(line.range->p5 == 1);
+  CHECK(line.range->p95 == 2);
+  // Worth it from 280 samples/s on: log(300 / 280) = 0.069 is 0.345 of the standard deviation: 63 %.
+  CHECK_THAT(line.range->same, WithinRel(0.635, 0.08));
+  CHECK(line.range->same == line.steps[1].range->worth_it);
+  CHECK(line.steps[0].range->worth_it == 1);
+  CHECK_FALSE(marginal_lines(sweep({{1, 100}, {2, 180}}), {by_gpus, one_to_two}).at(0).range.has_value());
+}
+
+TEST_CASE("a cost that is without end in too many of the draws has no upper end") {
+  std::vector<StudyPoint> points = sweep({{1, 100}, {2, 110}});
+  make_unsure(points, {0, 0.2});
+  const MarginalStep step = marginal_lines(points, {by_gpus, one_to_two}).at(0).steps.at(0);
+  CHECK(step.cost_per_added_million.has_value());
+  CHECK(step.range->p5.cost_per_added_million.has_value());
+  CHECK_FALSE(step.range->p95.cost_per_added_million.has_value());
+  CHECK(step.range->p5.throughput_per_gpu < 0);
+}
+
+TEST_CASE("every interval of the margin holds its figure") {
+  for (const double sd : {0.02, 0.1, 0.5}) {
+    std::vector<StudyPoint> points = sweep({{1, 100}, {2, 180}, {4, 300}});
+    make_unsure(points, {sd, 1.5 * sd, 2 * sd});
+    const MarginalLine line = marginal_lines(points, {by_gpus, one_to_four}).at(0);
+    for (const MarginalStep& s : line.steps) {
+      CHECK(s.range->p5.throughput_per_gpu <= s.throughput_per_gpu);
+      CHECK(s.range->p95.throughput_per_gpu >= s.throughput_per_gpu);
+      CHECK(*s.range->p5.cost_per_added_million <= *s.cost_per_added_million);
+      CHECK(s.range->p95.cost_per_added_million.value_or(1e300) >= *s.cost_per_added_million);
+      CHECK(*s.range->p5.days_saved <= *s.days_saved);
+      CHECK(*s.range->p95.days_saved >= *s.days_saved);
+    }
+  }
+}
+
+TEST_CASE("of another link only what differs makes its worth unsure") {
+  std::vector<StudyPoint> points = sweep({{8, 100}, {8, 125}});
+  make_unsure(points, {0.3, 0.3});
+  const std::vector<std::string> axes{"link"};
+  const std::vector<std::vector<std::string>> at{{"a"}, {"b"}};
+  const Exchanged same = exchanged(points, {axes, at}, "link").at(0);
+  CHECK_THAT(same.range->p5.throughput_ratio, WithinRel(1.25, 1e-9));
+  CHECK_THAT(*same.range->p95.cost_ratio, WithinRel(*same.cost_ratio, 1e-9));
+  make_unsure(points, {0.3, 0.2});
+  const Exchanged other = exchanged(points, {axes, at}, "link").at(0);
+  CHECK_THAT(other.range->p95.throughput_ratio, WithinRel(1.25 * std::exp(0.1645), 0.03));
+  CHECK_THAT(*other.range->p5.worth_per_hour / *other.worth_per_hour, WithinRel(std::exp(-0.1645), 0.03));
+}
+
+TEST_CASE("a card without a price in the list that was named is not compared by its power") {
+  Scenario s = eight_gpus();
+  s.cost.list = "mine";
+  s.cost.power_price_per_kWh = 0.2;
+  const Money missing = *money_of(s, card_of(700), {1, 1, 1});
+  CHECK(missing.price_missing);
+  CHECK(missing.cheaper() == nullptr);
+  s.cost.rent_per_gpu_hour = 2;
+  CHECK_FALSE(money_of(s, card_of(700), {1, 1, 1})->price_missing);
+  s.cost = {};
+  s.cost.power_price_per_kWh = 0.2;  // the cards are there, and no list is said to price them
+  CHECK(money_of(s, card_of(700), {1, 1, 1})->own.has_value());
+
+  // Nor is a purchase held against power alone.
+  std::vector<StudyPoint> points = sweep({{8, 100}, {8, 125}});
+  points[0].scenario.cost.gpu_price = 1000;
+  for (StudyPoint& p : points) {
+    p.scenario.cost.rent_per_gpu_hour.reset();
+    p.scenario.cost.power_price_per_kWh = 0.2;
+    p.money = money_of(p.scenario, card_of(700), {1, 1, 1});
+    REQUIRE(p.money->own.has_value());
+  }
+  const std::vector<std::string> axes{"gpu"};
+  const std::vector<std::vector<std::string>> at{{"a"}, {"b"}};
+  CHECK_FALSE(exchanged(points, {axes, at}, "gpu").at(0).cost_ratio.has_value());
+}
+
 }  // namespace
 }  // namespace stepsight
