@@ -262,11 +262,12 @@ std::string plan_text(const PlanReport& report, const Words& words) {
   out += "\n" + interval_text(report, *r.fastest, "plan.fastest", words);
   if (two) out += interval_text(report, *r.cheapest, "plan.cheapest", words);
   out += losers_text(report, *r.fastest, words);
-  const auto command = [&](std::size_t group) {
-    return fmt::arg("command", flags_of(report, r.candidates[r.groups[group].candidate]));
+  const auto closer = [&](std::string_view key, std::size_t group) {
+    const std::string command = flags_of(report, r.candidates[r.groups[group].candidate]);
+    return wrap(words(key, fmt::arg("command", command))) + "\n";
   };
-  out += "\n" + wrap(words("plan.closer", command(*r.fastest))) + "\n";
-  if (two) out += wrap(words("plan.closer_cheapest", command(*r.cheapest))) + "\n";
+  out += "\n" + closer("plan.closer", *r.fastest);
+  if (two) out += closer("plan.closer_cheapest", *r.cheapest);
   return out;
 }
 

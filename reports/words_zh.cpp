@@ -290,7 +290,7 @@ constexpr Phrase phrases[] = {
     {"lever.bucket size", "梯度桶 {to} MiB"},
     {"lever.narrow gradients", "以 bf16 同步梯度"},
     {"lever.other strategy", "{to} 代替 {from}"},
-    {"lever.compile", "torch.compile"},
+    {"lever.compile", "用 torch.compile 编译"},
     {"lever.flash attention", "融合（flash）注意力"},
     {"lever.fused optimizer", "融合优化器"},
     {"lever.less recomputation", "不做重计算"},
