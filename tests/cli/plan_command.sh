@@ -25,6 +25,15 @@ grep -q '"fastest": [01]' out || fail "JSON"
 good plan "${flags[@]}" --tensor 8 --pipeline 1 --strategy zero1
 has 'tp8'
 
+# In Chinese the same figures, and no English but names, keys and the command.
+good plan "${flags[@]}" --prices example-2026 --tokens 1e10
+grep -oE '[0-9]+\.[0-9]+' out >figures
+wide=1 good plan "${flags[@]}" --prices example-2026 --tokens 1e10 --lang zh
+grep -oE '[0-9]+\.[0-9]+' out | cmp - figures || fail "other figures in Chinese"
+has '个候选方案'
+if grep -v predict out | grep -E '[A-Za-z]+ [a-z]+ [a-z]+ [a-z]+'; then fail "English in a Chinese plan"; fi
+bad "fr not in" plan "${flags[@]}" --lang fr
+
 # A plan's interval is what predict says of the same step, with the error that runs taught.
 one=(--model llama2-7b --gpu h100-sxm --gpus 8 --gpus-per-node 8 --link nvlink4-nvswitch+8x400G-ib --seq 4096
   --tensor 8 --strategy ddp --sequence true --recompute none)
