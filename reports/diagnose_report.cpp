@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reports/findings.h"
 #include "reports/json_parts.h"
 #include "reports/text_table.h"
 
@@ -67,7 +68,7 @@ std::string hypothesis_table(const Diagnosis& d, const Words& words) {
   std::size_t shown = 0;
   for (const Hypothesis& h : d.hypotheses) {
     if (shown++ == most_hypotheses) break;
-    table.rows.push_back({cut(h.name, 44), range(h.step, words), format_percent(h.explains, 0),
+    table.rows.push_back({cut(said(h.name, words), 44), range(h.step, words), format_percent(h.explains, 0),
                           h.fits ? words("yes") + (h.supported ? "*" : "") : ""});
   }
   out += table.text();
@@ -75,11 +76,11 @@ std::string hypothesis_table(const Diagnosis& d, const Words& words) {
   return any ? out + words("diagnose.evidence") + "\n" : out;
 }
 
-std::string numbered(const std::vector<std::string>& lines) {
+std::string numbered(const std::vector<std::string>& lines, const Words& words) {
   std::string out;
   int n = 0;
   for (const std::string& line : lines) {
-    std::string text = wrap(line, terminal_width - 3);
+    std::string text = wrap(said(line, words), terminal_width - 3);
     std::string indented;
     for (const char c : text) {
       indented += c;
@@ -130,18 +131,18 @@ nlohmann::ordered_json json_of(const DiagnosedRun& run) {
 std::string diagnosis_text(const DiagnosedRun& run, const Words& words) {
   const Diagnosis& d = run.diagnosis;
   std::string out = wrap(run.name) + "\n";
-  for (const std::string& note : run.notes) out += wrap(note) + "\n";
+  for (const std::string& note : run.notes) out += wrap(said(note, words)) + "\n";
   out += "\n" + figures(run, words) + "\n";
   const std::string verdict = words("verdict." + std::string(name_of(d.verdict)));
   out += wrap(words("diagnose.verdict", fmt::arg("verdict", verdict))) + "\n";
-  out += wrap("  " + d.headline + ".") + "\n";
+  out += wrap("  " + said(d.headline, words) + words("sentence.stop")) + "\n";
   if (d.implied_GBps) {
     out += wrap(words("diagnose.implied", fmt::arg("rate", format_significant(*d.implied_GBps)))) + "\n";
   }
-  for (const std::string& trap : d.traps) out += wrap(words("diagnose.careful", fmt::arg("trap", trap))) + "\n";
+  for (const std::string& trap : d.traps) out += wrap(words("diagnose.careful", fmt::arg("trap", said(trap, words)))) + "\n";
   out += hypothesis_table(d, words);
-  if (!d.to_do.empty()) out += "\n" + words("diagnose.first") + "\n" + numbered(d.to_do);
-  if (!d.ask.empty()) out += "\n" + wrap(words("diagnose.ask", fmt::arg("fact", d.ask))) + "\n";
+  if (!d.to_do.empty()) out += "\n" + words("diagnose.first") + "\n" + numbered(d.to_do, words);
+  if (!d.ask.empty()) out += "\n" + wrap(words("diagnose.ask", fmt::arg("fact", said(d.ask, words)))) + "\n";
   const std::string note = run.question.same_work ? "diagnose.strong_note" : "diagnose.weak_note";
   return out + "\n" + wrap(words(run.question.one ? note + "_scaled" : note)) + "\n";
 }

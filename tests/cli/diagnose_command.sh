@@ -84,3 +84,16 @@ grep -q healthy report.txt || fail '-o'
 start=$(date +%s%N)
 "$program" diagnose --t1 0.75 --tn 1.33 "${run[@]}" >out
 [ $((($(date +%s%N) - start) / 1000000)) -lt 3000 ] || fail 'took over three seconds on a busy machine'
+
+# In Chinese no English sentence is left, whatever is found: only names, keys and commands.
+for facts in "--t1 0.25 --tn 0.26" "--t1 0.25 --tn 0.34" "--t1 0.25 --tn 0.6" "--t1 0.25 --tn 2" "--t1 0.25 --tn 20" \
+  "--t1 0.05 --tn 0.07" "--t1 0.5 --tn 0.55" "--tn 0.5" "--t1 0.2 --tn 0.09" "--t1 0.2 --tn 0.3 --data-time 0.1"; do
+  for machine in "--model gpt2-124m --batch 8 --seq 1024 --gpu rtx-4090 --link pcie4-x16-p2p" \
+    "--model bert-large --batch 8 --seq 512 --gpu a100-sxm-80 --link nvlink3-nvswitch" "--params 124e6" ""; do
+    # shellcheck disable=SC2086
+    "$program" diagnose --gpus 4 $facts $machine --lang zh >out 2>err || [ $? -eq 1 ] || fail "diagnose --gpus 4 $facts $machine"
+    if sed 's/`[^`]*`//g' out | grep -E '[A-Za-z]+ [a-z]+ [a-z]+ [a-z]+'; then
+      fail "English in: diagnose --gpus 4 $facts $machine --lang zh"
+    fi
+  done
+done
