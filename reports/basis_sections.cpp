@@ -3,6 +3,7 @@
 #include <array>
 
 #include "reports/certainty.h"
+#include "reports/findings.h"
 #include "reports/question.h"
 #include "reports/scenario_page.h"
 #include "reports/svg_chart.h"
@@ -15,7 +16,7 @@ Section timeline_section(const StepTrace& trace, const Words& words) {
   Section out{"timeline", words("section.timeline"), {}};
   out.blocks.emplace_back(Paragraph{words("timeline.note")});
   const std::string description = words("timeline.describe", fmt::arg("step", format_seconds(step)));
-  out.blocks.emplace_back(Picture{"timeline_chart", description, timeline_svg(trace, description),
+  out.blocks.emplace_back(Picture{"timeline_chart", description, timeline_svg(trace, description, words),
                                     {{"forward", words("timeline.forward")},
                                      {"backward", words("timeline.backward")},
                                      {"sync", words("timeline.sync")},
@@ -30,7 +31,7 @@ Section timeline_section(const StepTrace& trace, const Words& words) {
                  {}};
   for (std::uint32_t t = 0; t < trace.tracks.size(); ++t) {
     const double busy = busy_seconds(trace, t);
-    table.rows.push_back({trace.tracks[t].process, trace.tracks[t].name, Cell{format_seconds(busy), busy},
+    table.rows.push_back({said(trace.tracks[t].process, words), said(trace.tracks[t].name, words), Cell{format_seconds(busy), busy},
                           Cell{format_percent(busy / step), busy / step}});
   }
   out.blocks.emplace_back(std::move(table));
@@ -117,7 +118,7 @@ Section assumptions_section(const StudyPoint& point,
   out.blocks.emplace_back(std::move(table));
   const double unmeasured = point.prediction.unmeasured_share;
   out.blocks.emplace_back(Paragraph{words("assumptions.unmeasured", fmt::arg("share", format_percent(unmeasured, 0)))});
-  for (const std::string& note : notes) out.blocks.emplace_back(Paragraph{note});
+  for (const std::string& note : notes) out.blocks.emplace_back(Paragraph{said(note, words)});
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "reports/certainty.h"
+#include "reports/findings.h"
 #include "reports/levers_report.h"
 #include "reports/money_report.h"
 #include "reports/predict_sections.h"
@@ -265,7 +266,7 @@ std::string predict_text(const PredictReport& report, const GpuProfile& gpu, con
   out += where_time_goes(point, words) + verdicts(point, gpu, words);
   out += certainty(point.uncertainty, words) + levers_text(report.levers, words);
   out += money_section(point, words) + worth_section(report, words);
-  for (const std::string& note : report.notes) out += "\n" + wrap(note) + "\n";
+  for (const std::string& note : report.notes) out += "\n" + wrap(said(note, words)) + "\n";
   return out + legend(report, gpu, table, words);
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "reports/document.h"
+#include "reports/words.h"
 #include "simulate/step_trace.h"
 
 namespace stepsight {
@@ -12,6 +13,6 @@ std::string chart_svg(const Chart& chart);
 
 // The steady step, a row a track: neighbours closer than a pixel are drawn as one. Of many pipeline
 // stages only their compute.
-std::string timeline_svg(const StepTrace& trace, const std::string& description);
+std::string timeline_svg(const StepTrace& trace, const std::string& description, const Words& words);
 
 }  // namespace stepsight

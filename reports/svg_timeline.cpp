@@ -6,7 +6,9 @@
 
 #include "reports/chart_text.h"
 #include "reports/escape.h"
+#include "reports/findings.h"
 #include "reports/svg_chart.h"
+#include "reports/text_width.h"
 
 namespace stepsight {
 
@@ -71,7 +73,7 @@ std::string row_svg(const StepTrace& trace, std::uint32_t track, double y) {
 
 }  // namespace
 
-std::string timeline_svg(const StepTrace& trace, const std::string& description) {
+std::string timeline_svg(const StepTrace& trace, const std::string& description, const Words& words) {
   const std::vector<std::uint32_t> tracks = shown_tracks(trace);
   const bool several = std::ranges::any_of(tracks, [&](std::uint32_t t) {
     return trace.tracks[t].group != trace.tracks[tracks.front()].group;
@@ -82,10 +84,10 @@ std::string timeline_svg(const StepTrace& trace, const std::string& description)
   for (std::size_t i = 0; i < tracks.size(); ++i) {
     const TraceTrack& track = trace.tracks[tracks[i]];
     const double y = 6 + row * static_cast<double>(i);
-    std::string name = track.name;
-    if (several) name = track.process.substr(0, track.process.find(',')) + " " + name;
+    std::string name = said(track.name, words);
+    if (several) name = said(track.process.substr(0, track.process.find(',')), words) + " " + name;
     out += fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"end\">{}</text>", left - 8, y + 13,
-                       html_text(name.size() > 24 ? name.substr(0, 23) + "~" : name));
+                       html_text(text_width(name) > 24 ? cut(name, 23) + "~" : name));
     out += fmt::format("<rect class=\"lane\" x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" height=\"16\"/>", left,
                        y, right - left);
     out += row_svg(trace, tracks[i], y);

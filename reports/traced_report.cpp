@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "reports/certainty.h"
+#include "reports/findings.h"
 #include "reports/money_words.h"
 #include "reports/predict_report.h"
 #include "reports/predict_sections.h"
@@ -239,7 +240,7 @@ std::string traced_text(const TracedReport& report, const GpuProfile& gpu, const
          host(last, words) + carried(last, words);
   if (report.between) out += between_text(*report.between, words);
   out += certainty(last.point.uncertainty, words) + money_of(report, words);
-  for (const std::string& note : report.notes) out += "\n" + wrap(note) + "\n";
+  for (const std::string& note : report.notes) out += "\n" + wrap(said(note, words)) + "\n";
   TextTable legend;
   legend.columns = {{"", Align::left}, {"", Align::left}};
   legend.rows = {{words("column.weak"), words("legend.weak")},
