@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -98,6 +99,44 @@ TimeUnit unit_of(double seconds) {
   return {"us", 1e-6};
 }
 
+TextTable columns_of(const TextTable& table, std::size_t from, std::size_t to) {
+  TextTable out;
+  out.columns.assign(table.columns.begin() + static_cast<std::ptrdiff_t>(from),
+                     table.columns.begin() + static_cast<std::ptrdiff_t>(to));
+  for (const auto& row : table.rows) {
+    std::vector<std::string>& cells = out.rows.emplace_back();
+    for (std::size_t i = from; i < to; ++i) cells.push_back(i < row.size() ? row[i] : std::string());
+  }
+  return out;
+}
+
+// A table that is wider than the room: each row, and the header, over several lines, the later ones set in.
+std::string stacked(const TextTable& table, std::size_t room) {
+  constexpr std::size_t set_in = 4;
+  const std::vector<std::size_t> widths = widths_of(table, true);
+  std::vector<std::vector<std::string>> parts;  // lines of header, rule and rows
+  std::size_t longest = 0;
+  for (std::size_t from = 0; from < widths.size();) {
+    const std::size_t indent = parts.empty() ? 0 : set_in;
+    std::size_t to = from, total = indent;
+    while (to < widths.size() && (to == from || total + widths[to] <= room)) total += widths[to++] + 2;
+    std::istringstream lines(columns_of(table, from, to).text());
+    std::vector<std::string>& part = parts.emplace_back();
+    for (std::string line; std::getline(lines, line);) part.push_back(std::string(indent, ' ') + line);
+    longest = std::max(longest, total - 2);
+    from = to;
+  }
+  std::string out;
+  for (std::size_t line = 0; line < table.rows.size() + 2; ++line) {
+    if (line == 1) {
+      out += std::string(std::min(longest, room), '-') + "\n";
+      continue;
+    }
+    for (const auto& part : parts) out += part[line] + "\n";
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string TextTable::text() const {
@@ -116,8 +155,8 @@ std::string TextTable::fitted(std::size_t room) const {
   for (const std::size_t w : widths_of(*this, true)) total += w + 2;
   int highest = 0;
   for (const Column& c : columns) highest = std::max(highest, c.rank);
-  if (total <= room + 2 || highest == 0) return text();
-  return without_rank(*this, highest).fitted(room);
+  if (total <= room + 2) return text();
+  return highest == 0 ? stacked(*this, room) : without_rank(*this, highest).fitted(room);
 }
 
 std::string parts_text(const std::vector<Part>& parts,

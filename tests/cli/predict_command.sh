@@ -112,3 +112,22 @@ for command in predict show cost validate; do
   has "^  stepsight $command "
 done
 echo "predict, show, cost: good"
+
+# A sweep over many keys with long values still fits the terminal.
+cat >wide.toml <<'TOML'
+[model]
+name = ["llama2-7b", "llama3.2-1b"]
+[training]
+batch = [1, 2]
+seq = [1024, 2048]
+precision = ["bf16", "amp-bf16"]
+[cluster]
+gpu = "h200-sxm"
+gpus = [8, 16]
+gpus_per_node = 8
+link = ["nvlink4-nvswitch+8x400G-ib", "nvlink4-nvswitch+8x400G-roce"]
+[parallel]
+strategy = ["ddp", "fsdp"]
+TOML
+good predict wide.toml
+has '^ *strategy  *step'

@@ -57,6 +57,26 @@ TEST_CASE("A table gives up columns by rank, highest first, until it fits") {
   CHECK(lines_of(table.fitted(1)).front() == "name");
 }
 
+TEST_CASE("A table whose columns all stay takes several lines a row where it is too wide") {
+  TextTable table;
+  table.columns = {{"model", Align::left}, {"batch"}, {"link", Align::left}, {"step"}};
+  table.rows = {{"gpt2", "8", "nvlink4-nvswitch", "1.25 s"}, {"llama", "16", "pcie4", "12.5 s"}};
+  CHECK(table.fitted(24) ==
+        "model  batch\n"
+        "    link\n"
+        "      step\n"
+        "--------------------\n"
+        "gpt2       8\n"
+        "    nvlink4-nvswitch\n"
+        "    1.25 s\n"
+        "llama     16\n"
+        "    pcie4\n"
+        "    12.5 s\n");
+  for (std::size_t room = 20; room < 50; ++room) {
+    for (const std::string& line : lines_of(table.fitted(room))) CHECK(text_width(line) <= room);
+  }
+}
+
 TEST_CASE("Cells of more bytes than columns are lined up by columns") {
   TextTable table;
   table.columns = {{"x"}};
