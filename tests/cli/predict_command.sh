@@ -111,7 +111,6 @@ for command in predict show cost validate; do
   has '^Example:$'
   has "^  stepsight $command "
 done
-echo "predict, show, cost: good"
 
 # A sweep over many keys with long values still fits the terminal.
 cat >wide.toml <<'TOML'
@@ -131,3 +130,5 @@ strategy = ["ddp", "fsdp"]
 TOML
 good predict wide.toml
 has '^ *strategy  *step'
+
+echo "predict, show, cost: good"
