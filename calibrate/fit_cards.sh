@@ -1,11 +1,13 @@
 #!/bin/sh
-# Fits the shipped profiles of the cards of which only matrix products were measured: products from
-# calibrate/measurements/imported/gemm, what they draw from imported/power where it is known, everything else as class values from a profile that stands
+# Fits the shipped profiles of the cards of which little more than matrix products was measured: products from
+# calibrate/measurements/imported/gemm, attention and what products draw from imported/attention and
+# imported/power where they are known, everything else as class values from a profile that stands
 # before in the list (the H200's first, by fit_h200.sh). Run from the repository's root after
 # `./stepsight --version` has built the program, or with STEPSIGHT naming another one.
 set -eu
 tables=calibrate/measurements/imported/gemm
 power=calibrate/measurements/imported/power
+attention=calibrate/measurements/imported/attention
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
@@ -14,7 +16,9 @@ fit() { # card, card to take class values from, tables
   shift 2
   files=
   for table in "$@"; do files="$files $tables/$table.csv.gz"; done
-  if [ -f "$power/$card-power.json" ]; then files="$files $power/$card-power.json"; fi
+  for table in "$attention/$card-attention.json" "$power/$card-power.json"; do
+    if [ -f "$table" ]; then files="$files $table"; fi
+  done
   # shellcheck disable=SC2086 # names without blanks
   "${STEPSIGHT:-./stepsight}" fit $files --gpu "$card" --class-from "$like" \
     -o "scenarios/profiles/$card.toml" >"$log" || { cat "$log"; exit 1; }

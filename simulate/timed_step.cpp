@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "model/cost.h"
+#include "model/gradient_sum.h"
 #include "model/host_issue.h"
 #include "model/power.h"
 #include "model/rounds.h"
@@ -56,6 +57,16 @@ Timed together(const Timed& first, const Timed& then) {
   out.bytes = first.bytes + then.bytes;
   out.rounds = 0;
   return out;
+}
+
+// Of batched products, attention's own ones leave no gradient complete.
+bool forms_weight_gradient(const StageWork& stage, std::size_t product) {
+  const auto* gemm = std::get_if<Gemm>(&stage.backward[product].work);
+  if (gemm == nullptr || gemm->layout != Layout::NT) return false;
+  return gemm->batch == 1 ||
+         std::any_of(stage.ready.begin(), stage.ready.end(), [&](const auto& gradient) {
+           return gradient.after == product;
+         });
 }
 
 class Pricer {
@@ -114,6 +125,15 @@ class Pricer {
   }
   void price_host_update();
   TimedStage stage(const StageWork& stage, const StageCosts& costs, double copies);
+  // Gradients that are scattered in each micro-step are added up as shards.
+  [[nodiscard]] bool whole_gradients() const {
+    return !(exchanges_ && shards_gradients(scenario_.parallel.strategy) && syncs_ > 1);
+  }
+  // Megatron-LM's products add to the weights' gradients themselves (gradient accumulation fusion).
+  [[nodiscard]] bool sums_in_products() const {
+    const Training& t = scenario_.training;
+    return t.fused_kernels && t.fused_accumulation && !t.precision.wide_sums && whole_gradients();
+  }
   void exchanges(std::span<const Exchange> list,
                  Phase phase,
                  double copies,
@@ -333,25 +353,27 @@ TimedStage Pricer::stage(const StageWork& stage, const StageCosts& costs, double
         kernel(stage.forward[i], costs.forward[i], Phase::forward, micro_steps_ * copies));
   }
   for (std::size_t i = 0; i < stage.backward.size(); ++i) {
-    out.backward.push_back(
-        kernel(stage.backward[i], costs.backward[i], Phase::backward, micro_steps_ * copies));
+    const double times = micro_steps_ * copies;
+    Cost time = costs.backward[i];
+    if (sums_in_products() && forms_weight_gradient(stage, i)) {
+      const auto& gemm = std::get<Gemm>(stage.backward[i].work);
+      const double width = gradient_bytes(scenario_.training);
+      time = cost_with_sum(time, gemm, width, gpu_);
+      energy_.bytes += times * sum_traffic(gemm, width);
+    }
+    out.backward.push_back(kernel(stage.backward[i], time, Phase::backward, times));
   }
   exchanges(stage.forward_exchanges, Phase::forward, copies, out.forward_exchanges);
   exchanges(stage.backward_exchanges, Phase::backward, copies, out.backward_exchanges);
-  // Gradients that are scattered in each micro-step are added up as shards; Megatron-LM's products add
-  // to the weights' gradients themselves (gradient accumulation fusion).
-  const bool whole_gradients =
-      !(exchanges_ && shards_gradients(scenario_.parallel.strategy) && syncs_ > 1);
   if (scenario_.parallel.offload == Offload::activations && copies > 0) {
     const double times = micro_steps_ * copies;
     out.stash = host_copy(stage.saved_bytes, true, "activations to host", Phase::forward, times);
     out.restore = host_copy(stage.saved_bytes, false, "activations to card", Phase::backward, times);
   }
   const bool wide_sums = training.precision.wide_sums;
-  const bool in_products = training.fused_kernels && training.fused_accumulation && !wide_sums;
   const double adds = wide_sums ? micro_steps_ : micro_steps_ - 1;  // the first starts the usual sums
   for (std::size_t i = 0; i < stage.ready.size(); ++i) {
-    if (adds > 0 && whole_gradients && !in_products) {
+    if (adds > 0 && whole_gradients() && !sums_in_products()) {
       const Operator add{accumulate_pass(stage.ready[i], training.precision), "accumulate"};
       out.accumulate.push_back(kernel(add,
                                       costs.accumulate[i],

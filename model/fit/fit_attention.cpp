@@ -26,7 +26,7 @@ void fit_attention(FitState& f, bool backward) {
   };
   group.at = [](const AttentionPoint& p) { return surface_point(p.attention); };
   group.solve = [&](const std::vector<AttentionPoint>& points) {
-    return solve_attention(points, class_values<AttentionParameters>(), sms);
+    return solve_attention(points, f.class_values.attention[side], sms);
   };
   group.formula_us = [&](const AttentionPoint& p, const std::vector<double>& values) {
     return attention_formula(p.attention, unpacked<AttentionParameters>(values), sms).value * 1e6;

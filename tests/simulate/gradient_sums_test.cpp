@@ -47,3 +47,13 @@ TEST_CASE("sums in fp32 are all-reduced whole, other gradients scattered to thos
   CHECK(gradient_collective(summed) == CollectiveKind::all_reduce);
   CHECK(gradient_collective(master) == CollectiveKind::reduce_scatter);
 }
+
+TEST_CASE("products that add to a sum in fp32 take longer than to one in 16 bits") {
+  Scenario narrow = accumulating(true, master);
+  Scenario wide = narrow;
+  wide.training.gradient_dtype = Dtype::fp32;
+  CHECK(step(narrow) < step(wide));
+  // Autograd's adds are passes over gradients in the parameters' format, whatever the link carries.
+  narrow.training.fused_accumulation = wide.training.fused_accumulation = false;
+  CHECK(step(narrow) == Approx(step(wide)));
+}
