@@ -1,24 +1,8 @@
 #!/usr/bin/env bash
 # A link from sweeps that PyTorch timed from the host: `stepsight fit --link-only --timed-from-host CARD`.
 set -euo pipefail
-program=$1
-source_dir=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-
-fail() {
-  echo "FAILED: $1" >&2
-  cat out >&2
-  exit 1
-}
-refuses() {
-  local pattern=$1 status=0
-  shift
-  "$program" fit "$@" >out 2>&1 || status=$?
-  [ "$status" -eq 2 ] || fail "$*: exit $status"
-  grep -qE -- "$pattern" out || fail "$*: no line like: $pattern"
-}
+# shellcheck source=tests/cli/streams.bash
+. "$2/tests/cli/streams.bash"
 
 sweeps=$source_dir/calibrate/measurements/imported/nccl/ext_sailor_gh-96_4gpu
 files=("${sweeps}_all_reduce.csv" "${sweeps}_all_gather.csv" "${sweeps}_reduce_scatter.csv")
@@ -37,8 +21,8 @@ if agree timed.toml 1.3; then fail 'the copies of lists do not show'; fi
 agree alone.toml 1.15 || fail 'gathers and sums differ still'
 grep -q 'all_gather.csv: [0-9]* messages say nothing of the link' out || fail 'nothing said of what was left out'
 
-refuses "no-card" "${files[@]}" "${link[@]}" --timed-from-host no-card
+bad "no-card" fit "${files[@]}" "${link[@]}" --timed-from-host no-card
 head -n 2 "${files[2]}" >short.csv
 sed -i 's/^[0-9]*,/1048576,/' short.csv
 mv short.csv ext_4gpu.csv
-refuses 'give longer messages' ext_4gpu.csv "${link[@]}" --timed-from-host gh200
+bad 'give longer messages' fit ext_4gpu.csv "${link[@]}" --timed-from-host gh200
