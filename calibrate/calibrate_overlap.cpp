@@ -28,8 +28,8 @@ constexpr std::string_view method =
     "pause from before its begin to after its end; streams held until all is issued; median and "
     "quartiles of windows, slowest GPU; rate = alone / beside";
 
-// A square product that fills the card for long, a transformer's (8 x 1024 tokens, width 1280 to 5120),
-// and the short one of a small layer.
+// A square product that fills the card for long, a transformer's (8 x 1024 tokens, width 1280 to
+// 5120), and the short one of a small layer.
 struct NamedGemm {
   const char* name;
   GemmShape shape;
@@ -40,8 +40,8 @@ constexpr std::array<NamedGemm, 3> gemms{{
     {"gemm_4096_4096_1024", {.m = 4096, .n = 4096, .k = 1024}},
 }};
 
-// Forward products of transformers, from those that fill the card less than once to a dozen rounds of
-// tiles: beside a collective, which takes multiprocessors away, the shorter ones lose more.
+// Forward products of transformers, from those that fill the card less than once to a dozen rounds
+// of tiles: beside a collective, which takes multiprocessors away, the shorter ones lose more.
 constexpr std::array<NamedGemm, 11> gemm_ladder{{
     {"gemm_2048_1024_4096", {.m = 2048, .n = 1024, .k = 4096}},
     {"gemm_2048_2048_4096", {.m = 2048, .n = 2048, .k = 4096}},
@@ -122,7 +122,8 @@ void list(const Options& options) {
     }
   }
   for (const int blocks : {8, 16, 32}) {
-    beside_all(",copy_by_" + std::to_string(blocks) + "_blocks," + std::to_string(256 * mib) + ",0\n");
+    beside_all(",copy_by_" + std::to_string(blocks) + "_blocks," + std::to_string(256 * mib) +
+               ",0\n");
   }
 }
 
@@ -160,7 +161,8 @@ bool measure_pairs(Session& session,
   return true;
 }
 
-// Collectives over all GPUs with one number of channels, beside each kind of work. False when to stop.
+// Collectives over all GPUs with one number of channels, beside each kind of work. False when to
+// stop.
 bool measure_group(Session& session,
                    const std::vector<int>& devices,
                    const std::vector<Work>& works,
@@ -194,9 +196,9 @@ void measure(const Tool& self, const Options& options) {
     largest.settings.resize(1);
     all = measure_group(session, devices, ladder_works(devices), largest);
   }
-  all = all && measure_pairs(session,
-                             step_works({options.device}),
-                             one_gpu_transfers(options.device, options.full));
+  all = all &&
+        measure_pairs(
+            session, step_works({options.device}), one_gpu_transfers(options.device, options.full));
   for (std::size_t i = 1; several && all && i < groups.size(); ++i) {
     all = measure_group(session, devices, works, groups[i]);
   }

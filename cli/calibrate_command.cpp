@@ -1,12 +1,12 @@
-#include <unistd.h>
-
-#include <CLI/CLI.hpp>
 #include <array>
 #include <cctype>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
+
+#include <CLI/CLI.hpp>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/output.h"
@@ -36,8 +36,8 @@ struct CalibrateFlags {
   bool quick = false;
 };
 
-// What is run, and for how many seconds at most: together within a minute, or within five; collectives
-// and overlap end early on one GPU. 0: not run.
+// What is run, and for how many seconds at most: together within a minute, or within five;
+// collectives and overlap end early on one GPU. 0: not run.
 struct Stage {
   const char* program;
   const char* file;
@@ -77,7 +77,9 @@ void progress(const std::string& text) {
   if (::isatty(STDERR_FILENO) == 1) std::fprintf(stderr, "\r\033[K%s", text.c_str());
 }
 
-CalibrationStep run_stage(const Stage& stage, const fs::path& programs, const fs::path& folder,
+CalibrationStep run_stage(const Stage& stage,
+                          const fs::path& programs,
+                          const fs::path& folder,
                           bool full) {
   CalibrationStep step;
   step.name = stage.program;
@@ -89,8 +91,11 @@ CalibrationStep run_stage(const Stage& stage, const fs::path& programs, const fs
   std::vector<std::string> argv;
   if (program.extension() == ".py") argv.emplace_back("python3");
   argv.push_back(program.string());
-  argv.insert(argv.end(), {"-o", (folder / stage.file).string(), "--budget",
-                           std::to_string(full ? stage.full_s : stage.quick_s)});
+  argv.insert(argv.end(),
+              {"-o",
+               (folder / stage.file).string(),
+               "--budget",
+               std::to_string(full ? stage.full_s : stage.quick_s)});
   if (!full) argv.emplace_back("--quick");
   if (full && program.extension() != ".py") argv.emplace_back("--full");
   progress(step.name + " ...");
@@ -131,7 +136,8 @@ GpuProfile figures_of(const MachineFacts& machine, const std::string& wanted) {
 }
 
 void calibrate(const CalibrateFlags& flags) {
-  static_cast<void>(profile_stem(flags.output));  // a name that cannot be, before a minute of measuring
+  static_cast<void>(
+      profile_stem(flags.output));  // a name that cannot be, before a minute of measuring
   const fs::path programs = find_programs(flags.bin_dir);
   const fs::path folder = flags.output.empty() ? fs::path("stepsight-measurements")
                                                : fs::path(flags.output + ".measurements");
@@ -162,7 +168,8 @@ void calibrate(const CalibrateFlags& flags) {
   write_file_atomically(stem + ".points.csv", points_text(fitted.points));
   write_file_atomically(stem + ".toml", profile_text(fitted.profile));
   std::fputs(calibration_text(fitted.profile, measurements, machines, steps).c_str(), stdout);
-  std::printf("\nWrote %s.toml and its points; raw measurements are in %s.\n", stem.c_str(),
+  std::printf("\nWrote %s.toml and its points; raw measurements are in %s.\n",
+              stem.c_str(),
               folder.string().c_str());
 }
 
@@ -170,9 +177,12 @@ void calibrate(const CalibrateFlags& flags) {
 
 void add_calibrate_command(CLI::App& app, int& /*exit_code*/) {
   auto flags = std::make_shared<CalibrateFlags>();
-  CLI::App* command = app.add_subcommand("calibrate", "Measure this machine's GPU and fit a profile");
-  CLI::Option* full = command->add_flag("--full", flags->full, "all shapes: within five minutes, six with several GPUs");
-  command->add_flag("--quick", flags->quick, "few shapes: within a minute (the default)")->excludes(full);
+  CLI::App* command =
+      app.add_subcommand("calibrate", "Measure this machine's GPU and fit a profile");
+  CLI::Option* full = command->add_flag(
+      "--full", flags->full, "all shapes: within five minutes, six with several GPUs");
+  command->add_flag("--quick", flags->quick, "few shapes: within a minute (the default)")
+      ->excludes(full);
   command->add_option("--bin-dir", flags->bin_dir, "folder of the calibrate_* programs");
   command->add_option("--gpu", flags->gpu, "the card, where the driver's name does not tell");
   command->add_option("--link", flags->link, "name for what connects the GPUs of this machine");

@@ -52,7 +52,8 @@ std::string flag_cases(const ProgramFacts& program) {
   std::string out;
   for (const CommandFacts& command : program.commands) {
     std::vector<std::string> names;
-    for (const FlagFacts& flag : command.flags) names.insert(names.end(), flag.names.begin(), flag.names.end());
+    for (const FlagFacts& flag : command.flags)
+      names.insert(names.end(), flag.names.begin(), flag.names.end());
     out += "    " + command.name + ") flags=" + quoted(join(names)) + " ;;\n";
   }
   return out;
@@ -62,7 +63,8 @@ std::string flag_cases(const ProgramFacts& program) {
 std::string bash_script(const ProgramFacts& program) {
   return "# bash completion for stepsight: source <(stepsight completion bash)\n"
          "_stepsight() {\n"
-         "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} flags='' values='' done=''\n"
+         "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} flags='' "
+         "values='' done=''\n"
          "  COMPREPLY=()\n"
          "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
          "    mapfile -t COMPREPLY < <(compgen -W " +
@@ -99,17 +101,21 @@ std::string zsh_text(const std::string& text) {
 std::string zsh_script(const ProgramFacts& program) {
   std::string out =
       "#compdef stepsight\n"
-      "# zsh completion for stepsight: stepsight completion zsh >_stepsight, in a folder of $fpath\n"
+      "# zsh completion for stepsight: stepsight completion zsh >_stepsight, in a folder of "
+      "$fpath\n"
       "_stepsight() {\n  local -a commands\n  commands=(\n";
-  for (const CommandFacts& c : program.commands) out += "    " + quoted(c.name + ":" + zsh_text(c.meaning)) + "\n";
-  out += "  )\n  if (( CURRENT == 2 )); then\n    _describe command commands\n    return\n  fi\n"
-         "  local command=$words[2]\n  shift words\n  (( CURRENT-- ))\n  case $command in\n";
+  for (const CommandFacts& c : program.commands)
+    out += "    " + quoted(c.name + ":" + zsh_text(c.meaning)) + "\n";
+  out +=
+      "  )\n  if (( CURRENT == 2 )); then\n    _describe command commands\n    return\n  fi\n"
+      "  local command=$words[2]\n  shift words\n  (( CURRENT-- ))\n  case $command in\n";
   for (const CommandFacts& c : program.commands) {
     out += "    " + c.name + ")\n      _arguments \\\n";
     for (const FlagFacts& f : c.flags) {
       std::string end;
       if (!f.value.empty()) {
-        end = ":" + zsh_text(f.value) + ":" + (f.values.empty() ? "_files" : "(" + join(f.values) + ")");
+        end = ":" + zsh_text(f.value) + ":" +
+              (f.values.empty() ? "_files" : "(" + join(f.values) + ")");
       }
       for (const std::string& name : f.names) {
         out += "        " + quoted(name + "[" + zsh_text(f.meaning) + "]" + end) + " \\\n";
@@ -117,10 +123,13 @@ std::string zsh_script(const ProgramFacts& program) {
     }
     out += "        '*:file:_files' ;;\n";
   }
-  return out + "  esac\n}\nif [ \"$funcstack[1]\" = _stepsight ]; then _stepsight \"$@\"; else compdef _stepsight stepsight; fi\n";
+  return out +
+         "  esac\n}\nif [ \"$funcstack[1]\" = _stepsight ]; then _stepsight \"$@\"; else compdef "
+         "_stepsight stepsight; fi\n";
 }
 
-// Text of a manual page: a backslash is itself, a hyphen is the key's, and no line begins a request.
+// Text of a manual page: a backslash is itself, a hyphen is the key's, and no line begins a
+// request.
 std::string roff(const std::string& text) {
   std::string out;
   bool begins = true;
@@ -139,22 +148,27 @@ std::string roff(const std::string& text) {
 }
 
 std::string man_page(const ProgramFacts& program) {
-  std::string out = ".TH STEPSIGHT 1\n.SH NAME\nstepsight \\- predicts training step time on N GPUs\n.SH SYNOPSIS\n"
-                    ".B stepsight\n.I command\n[arguments]\n.SH DESCRIPTION\n" +
-                    roff(program.description) + "\n.PP\n.nf\n" + roff(program.footer) + "\n.fi\n.SH COMMANDS\n";
+  std::string out =
+      ".TH STEPSIGHT 1\n.SH NAME\nstepsight \\- predicts training step time on N GPUs\n.SH "
+      "SYNOPSIS\n"
+      ".B stepsight\n.I command\n[arguments]\n.SH DESCRIPTION\n" +
+      roff(program.description) + "\n.PP\n.nf\n" + roff(program.footer) + "\n.fi\n.SH COMMANDS\n";
   for (const CommandFacts& c : program.commands) {
     out += ".SS stepsight " + roff(c.name);
     for (const std::string& a : c.arguments) out += " [" + roff(a) + "]";
     out += "\n" + roff(c.meaning) + "\n";
     for (const FlagFacts& f : c.flags) {
-      out += ".TP\n.B " + roff(join(f.names, ", ")) + (f.value.empty() ? "" : " " + roff(f.value)) + "\n" +
-             roff(f.meaning) + "\n";
+      out += ".TP\n.B " + roff(join(f.names, ", ")) + (f.value.empty() ? "" : " " + roff(f.value)) +
+             "\n" + roff(f.meaning) + "\n";
     }
     if (!c.footer.empty()) out += ".PP\n.nf\n" + roff(c.footer) + "\n.fi\n";
   }
-  return out + ".SH EXIT STATUS\n0 done, 1 a check that was asked for failed, 2 bad input, 70 a bug of stepsight.\n"
-               ".SH ENVIRONMENT\n.TP\n.B STEPSIGHT_DATA\na folder of models, gpus, profiles and links that come "
-               "before the built\\-in ones\n.TP\n.B NO_COLOR\nno colours on a terminal\n";
+  return out +
+         ".SH EXIT STATUS\n0 done, 1 a check that was asked for failed, 2 bad input, 70 a bug of "
+         "stepsight.\n"
+         ".SH ENVIRONMENT\n.TP\n.B STEPSIGHT_DATA\na folder of models, gpus, profiles and links "
+         "that come "
+         "before the built\\-in ones\n.TP\n.B NO_COLOR\nno colours on a terminal\n";
 }
 
 struct CompletionFlags {
@@ -178,9 +192,10 @@ void add_completion_command(CLI::App& app, int& /*exit_code*/) {
       "  stepsight completion man -o stepsight.1 && man ./stepsight.1");
   command->callback([flags, &app] {
     const ProgramFacts program = facts_of(app);
-    write_output(flags->output, flags->what == "bash"  ? bash_script(program)
-                                : flags->what == "zsh" ? zsh_script(program)
-                                                       : man_page(program));
+    write_output(flags->output,
+                 flags->what == "bash"  ? bash_script(program)
+                 : flags->what == "zsh" ? zsh_script(program)
+                                        : man_page(program));
   });
 }
 

@@ -161,7 +161,8 @@ void add_cost_command(CLI::App& app, int& /*exit_code*/) {
   command->add_option(
       "op",
       flags->op,
-      help_text("gemm, attention, attention_backward, conv, conv_dgrad, conv_wgrad, a memory-bound pass (gelu, "
+      help_text("gemm, attention, attention_backward, conv, conv_dgrad, conv_wgrad, a memory-bound "
+                "pass (gelu, "
                 "layer_norm, adamw, ...), a collective (all_reduce, ...), h2d, d2h"));
   command->add_option("--gpu", flags->gpu, "the card: a profile's name or path")->required();
   for (const auto& [column, meaning] : shape_flags) {

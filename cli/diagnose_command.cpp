@@ -48,7 +48,9 @@ void diagnose_command(const DiagnoseFlags& flags, int& exit_code) {
 
 void add_times(CLI::App& command, DiagnoseFlags& flags) {
   const auto seconds = [&](const char* name, std::optional<double>& into, const char* meaning) {
-    command.add_option(name, into, help_text(meaning))->check(CLI::Range(1e-9, 1e9))->group("What was measured");
+    command.add_option(name, into, help_text(meaning))
+        ->check(CLI::Range(1e-9, 1e9))
+        ->group("What was measured");
   };
   seconds("--t1", flags.t1, "seconds of a step on one GPU");
   seconds("--tn", flags.tn, "seconds of a step on N GPUs");
@@ -59,18 +61,30 @@ void add_times(CLI::App& command, DiagnoseFlags& flags) {
   };
   file("--log1", flags.log1, "instead: log of the run on one GPU (any trainer)");
   file("--logn", flags.logn, "... and on N GPUs");
-  command.add_flag("--same-work", flags.same_work, help_text("N GPUs share out one GPU's batch (strong scaling)"))
+  command
+      .add_flag("--same-work",
+                flags.same_work,
+                help_text("N GPUs share out one GPU's batch (strong scaling)"))
       ->group("What was measured");
   seconds("--data-time", flags.datan, "seconds of a step on N GPUs that wait for data");
   seconds("--data-time1", flags.data1, "... on one GPU");
-  seconds("--comm-time", flags.communication, "seconds of a step on N GPUs that wait for communication");
-  seconds("--shared-time1", flags.divided,
+  seconds("--comm-time",
+          flags.communication,
+          "seconds of a step on N GPUs that wait for communication");
+  seconds("--shared-time1",
+          flags.divided,
           "seconds of a step on one GPU that N GPUs share out (update of a sharded optimizer)");
-  file("--utilisation", flags.utilisation, "samples of `nvidia-smi dmon` or `--query-gpu` on N GPUs");
+  file("--utilisation",
+       flags.utilisation,
+       "samples of `nvidia-smi dmon` or `--query-gpu` on N GPUs");
   file("--nccl-log", flags.nccl_log, "what NCCL_DEBUG=INFO printed on N GPUs");
-  command.add_flag("--data-parallel", flags.data_parallel, help_text("one process drives all GPUs"))
+  command
+      .add_flag("--data-parallel", flags.data_parallel, help_text("one process drives all GPUs"))
       ->group("What was measured");
-  command.add_option("--params", flags.parameters, help_text("parameters that train, where no --model is given"))
+  command
+      .add_option("--params",
+                  flags.parameters,
+                  help_text("parameters that train, where no --model is given"))
       ->check(CLI::Range(1.0, 1e13))
       ->group("What was measured");
 }
@@ -79,13 +93,19 @@ void add_times(CLI::App& command, DiagnoseFlags& flags) {
 
 void add_diagnose_command(CLI::App& app, int& exit_code) {
   auto flags = std::make_shared<DiagnoseFlags>();
-  CLI::App* command = app.add_subcommand("diagnose", "Is a measured run as fast as it should be, and if not, why?");
-  command->add_option("runs", flags->runs, "CSV of measured runs: a verdict for each on several GPUs");
+  CLI::App* command =
+      app.add_subcommand("diagnose", "Is a measured run as fast as it should be, and if not, why?");
+  command->add_option(
+      "runs", flags->runs, "CSV of measured runs: a verdict for each on several GPUs");
   command->add_option("--only", flags->only, "rows whose id begins with this");
-  command->add_option("--table", flags->table,
-                      help_text("instead: table (CSV, Markdown) of one job on several numbers of GPUs"));
+  command->add_option(
+      "--table",
+      flags->table,
+      help_text("instead: table (CSV, Markdown) of one job on several numbers of GPUs"));
   command->add_flag("--json", flags->json, "for machines");
-  command->add_option("--lang", flags->language, help_text("language of headings and verdicts: en or zh"))
+  command
+      ->add_option(
+          "--lang", flags->language, help_text("language of headings and verdicts: en or zh"))
       ->check(CLI::IsMember(language_names()));
   command->add_flag("--check", flags->check, "exit 1 unless healthy");
   command->add_option("-o,--output", flags->output, "write to this file instead");

@@ -43,28 +43,26 @@ TimedLog read_times(const std::string& file, std::vector<std::string>& notes) {
   out.log = read_step_log(file);
   const auto window = steady_window(out.log.steps);
   if (!window) {
-    throw UserError(file + ": holds no step times (" + out.log.format +
-                    "); `stepsight import " + file + "` shows what was read");
+    throw UserError(file + ": holds no step times (" + out.log.format + "); `stepsight import " +
+                    file + "` shows what was read");
   }
   out.window = *window;
-  notes.push_back(fmt::format("{}: {}, steady {} {}{}{}.",
-                              file,
-                              out.log.format,
-                              out.log.unit,
-                              format_seconds(window->step_seconds),
-                              window->warm_up_steps > 0
-                                  ? fmt::format(" after {} of warm-up", window->warm_up_steps)
-                                  : "",
-                              window->stall_count > 0
-                                  ? fmt::format(", {} stalls left out", window->stall_count)
-                                  : ""));
+  notes.push_back(fmt::format(
+      "{}: {}, steady {} {}{}{}.",
+      file,
+      out.log.format,
+      out.log.unit,
+      format_seconds(window->step_seconds),
+      window->warm_up_steps > 0 ? fmt::format(" after {} of warm-up", window->warm_up_steps) : "",
+      window->stall_count > 0 ? fmt::format(", {} stalls left out", window->stall_count) : ""));
   for (const std::string& doubt : out.log.doubts) notes.push_back("  Careful: " + doubt + ".");
   return out;
 }
 
 // What a log's steps time must be steps of the optimizer.
 double step_seconds(const TimedLog& timed, std::int64_t accumulation) {
-  if (timed.log.unit == "micro-step") return timed.window.step_seconds * static_cast<double>(accumulation);
+  if (timed.log.unit == "micro-step")
+    return timed.window.step_seconds * static_cast<double>(accumulation);
   return timed.window.step_seconds;
 }
 
@@ -74,7 +72,8 @@ void take_timers(const StepLog& log, double step, Evidence& evidence) {
     const std::string& name = part.name;
     if (name == "bwd_allreduce" || name == "all-grads-sync") reduce = part.most;
     if (name == "forward-backward" || name == "forward-compute" || name == "backward-compute") {
-      if (part.least > 0 && part.most / part.least > 1.05) evidence.rank_spread = part.most / part.least;
+      if (part.least > 0 && part.most / part.least > 1.05)
+        evidence.rank_spread = part.most / part.least;
     }
   }
   // A timer that is longer than the step is judged as a contradiction, not dropped.
@@ -103,7 +102,8 @@ void choose_usual_link(DiagnoseFlags& flags, std::vector<std::string>& notes) {
   const bool board = gpu.find("sxm") != std::string::npos || gpu.find("gb200") != std::string::npos;
   flags.keys["link"] = usual_link(gpu, board ? "nvswitch" : "pcie", 0);
   flags.given.emplace_back("link");
-  notes.push_back("No --link was given: took " + flags.keys["link"] + ", the usual one of this card.");
+  notes.push_back("No --link was given: took " + flags.keys["link"] +
+                  ", the usual one of this card.");
 }
 
 // Bus bandwidth of a large all-reduce.
@@ -121,9 +121,13 @@ std::optional<Scenario> scenario_of(const DiagnoseFlags& flags) {
   return file.points.front();
 }
 
-void settle_times(const DiagnoseFlags& flags, DiagnoseQuestion& q, std::vector<std::string>& notes,
-                  const std::optional<TimedLog>& one, const std::optional<TimedLog>& n) {
-  const std::int64_t accumulation = q.scenario ? q.scenario->training.accumulation : count_of(flags, "accumulation", 1);
+void settle_times(const DiagnoseFlags& flags,
+                  DiagnoseQuestion& q,
+                  std::vector<std::string>& notes,
+                  const std::optional<TimedLog>& one,
+                  const std::optional<TimedLog>& n) {
+  const std::int64_t accumulation =
+      q.scenario ? q.scenario->training.accumulation : count_of(flags, "accumulation", 1);
   if (one) q.one = step_seconds(*one, accumulation);
   if (n) q.n = step_seconds(*n, accumulation);
   if (flags.t1) q.one = flags.t1;
@@ -131,21 +135,27 @@ void settle_times(const DiagnoseFlags& flags, DiagnoseQuestion& q, std::vector<s
   // Rates: samples a second over all GPUs, so a step is the batch over them.
   const double batch = q.scenario ? static_cast<double>(q.scenario->training.batch * accumulation)
                                   : static_cast<double>(count_of(flags, "batch", 1) * accumulation);
-  const double all = q.scenario ? static_cast<double>(data_parallel(*q.scenario)) : static_cast<double>(q.gpus);
+  const double all =
+      q.scenario ? static_cast<double>(data_parallel(*q.scenario)) : static_cast<double>(q.gpus);
   if (flags.rate1) q.one = (q.same_work ? batch * all : batch) / *flags.rate1;
   if (flags.raten) q.n = batch * all / *flags.raten;
   const bool absolute = q.scenario || flags.has("batch") || !flags.raten;
   if (!absolute) {
     q.relative = true;
-    notes.emplace_back("Rates without --batch: the length of a step is not known, only the speed-up.");
+    notes.emplace_back(
+        "Rates without --batch: the length of a step is not known, only the speed-up.");
   }
   if (!(q.n > 0)) {
-    throw UserError("the step on N GPUs is missing: --tn SECONDS, --raten SAMPLES_PER_SECOND or --logn FILE");
+    throw UserError(
+        "the step on N GPUs is missing: --tn SECONDS, --raten SAMPLES_PER_SECOND or --logn FILE");
   }
 }
 
-void settle_evidence(const DiagnoseFlags& flags, DiagnoseQuestion& q, std::vector<std::string>& notes,
-                     const std::optional<TimedLog>& one, const std::optional<TimedLog>& n) {
+void settle_evidence(const DiagnoseFlags& flags,
+                     DiagnoseQuestion& q,
+                     std::vector<std::string>& notes,
+                     const std::optional<TimedLog>& one,
+                     const std::optional<TimedLog>& n) {
   Evidence& e = q.evidence;
   if (one) e.data_one = one->window.data_seconds;
   if (n) {
@@ -168,7 +178,8 @@ void settle_evidence(const DiagnoseFlags& flags, DiagnoseQuestion& q, std::vecto
     e.host_memory = info.channels("SHM") > 0 && info.channels("P2P") == 0;
     e.sockets = info.channels("NET/Socket") > 0;
     e.no_gpudirect = info.channels("NET") > info.channels("NET/Socket") && info.gpudirect == 0;
-    for (const std::string& finding : findings(info)) notes.push_back(flags.nccl_log + ": " + finding + ".");
+    for (const std::string& finding : findings(info))
+      notes.push_back(flags.nccl_log + ": " + finding + ".");
   }
 }
 
@@ -192,12 +203,14 @@ DiagnosedRun diagnose_question(const DiagnoseFlags& from, Profiles& profiles) {
   q.scenario = scenario_of(flags);
   if (flags.parameters) q.parameters = flags.parameters;
   if (flags.has("name")) {
-    if (!q.scenario) q.parameters = static_cast<double>(parameter_count(read_model(flags.keys["name"])));
+    if (!q.scenario)
+      q.parameters = static_cast<double>(parameter_count(read_model(flags.keys["name"])));
     run.name = flags.keys["name"] + " on ";
   }
   if (flags.has("gpu")) q.memory_bytes = profiles.get(flags.keys["gpu"]).memory_bytes;
   if (q.memory_bytes && !(*q.memory_bytes > 0)) q.memory_bytes.reset();
-  if (!q.scenario && flags.has("link")) q.link_GBps = link_rate(flags.keys["link"], q.gpus, q.nodes);
+  if (!q.scenario && flags.has("link"))
+    q.link_GBps = link_rate(flags.keys["link"], q.gpus, q.nodes);
   run.name += fmt::format("{} x {}", q.gpus, flags.has("gpu") ? flags.keys["gpu"] : "GPU");
   if (flags.has("link")) run.name += ", " + flags.keys["link"];
   settle_times(flags, q, run.notes, one, n);

@@ -17,9 +17,12 @@ namespace {
 
 // What must be alike in two rows for the one to be the other's one-GPU run.
 std::string partner_key(const MeasuredRun& r) {
-  const auto number = [](const std::optional<std::int64_t>& v) { return v ? std::to_string(*v) : std::string("-"); };
-  std::string key = r.source + "\n" + r.source_table + "\n" + r.gpu + "\n" + r.model + "\n" + r.std_compute + "\n" +
-                    r.std_compile + "\n" + r.std_flash + "\n" + r.std_recompute + "\n" + r.precision;
+  const auto number = [](const std::optional<std::int64_t>& v) {
+    return v ? std::to_string(*v) : std::string("-");
+  };
+  std::string key = r.source + "\n" + r.source_table + "\n" + r.gpu + "\n" + r.model + "\n" +
+                    r.std_compute + "\n" + r.std_compile + "\n" + r.std_flash + "\n" +
+                    r.std_recompute + "\n" + r.precision;
   for (const auto* v : {&r.seq, &r.micro_batch, &r.grad_accum}) key += "\n" + number(*v);
   return key;
 }
@@ -73,7 +76,9 @@ class RunTable {
 
 }  // namespace
 
-DiagnosedTable diagnose_runs(const std::string& file, const std::string& only, const ModelError& error) {
+DiagnosedTable diagnose_runs(const std::string& file,
+                             const std::string& only,
+                             const ModelError& error) {
   const std::vector<MeasuredRun> runs = read_runs(file);
   RunTable table(runs, error);
   for (const MeasuredRun& run : runs) {

@@ -9,6 +9,8 @@ namespace stepsight {
 
 // UserError where the file cannot be read. A row without a partner on one GPU is judged by its step
 // alone.
-DiagnosedTable diagnose_runs(const std::string& file, const std::string& only, const ModelError& error);
+DiagnosedTable diagnose_runs(const std::string& file,
+                             const std::string& only,
+                             const ModelError& error);
 
 }  // namespace stepsight

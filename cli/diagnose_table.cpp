@@ -39,11 +39,13 @@ DiagnosedRun diagnosed(const ScalingTime& base, const ScalingTime& time) {
 DiagnosedTable diagnose_table(const std::string& file, bool same_work) {
   const StepLog log = read_step_log(file);
   std::vector<ScalingTime> times;
-  for (const ScalingRow& row : log.rows) times.push_back({row.gpus, same_work_seconds(row, same_work)});
+  for (const ScalingRow& row : log.rows)
+    times.push_back({row.gpus, same_work_seconds(row, same_work)});
   std::ranges::sort(times, {}, &ScalingTime::gpus);
   if (times.size() < 2 || times.front().gpus == times.back().gpus) {
-    throw UserError(file + ": holds no two rows of different numbers of GPUs with a time or a rate (read as " +
-                    log.format + "; columns such as \"GPUs\" and \"Throughput (img/s)\" or \"seconds\")");
+    throw UserError(
+        file + ": holds no two rows of different numbers of GPUs with a time or a rate (read as " +
+        log.format + "; columns such as \"GPUs\" and \"Throughput (img/s)\" or \"seconds\")");
   }
   DiagnosedTable out;
   for (const ScalingTime& t : times) {
@@ -61,8 +63,10 @@ DiagnosedTable diagnose_table(const std::string& file, bool same_work) {
                            format_significant(law.most_speedup));
   }
   if (law.constant_share > 0.5) {
-    out.law += ". Validation or saving on one rank, scanning the data set, starting workers in each epoch, a shared "
-               "file system: what takes as long on any number of GPUs";
+    out.law +=
+        ". Validation or saving on one rank, scanning the data set, starting workers in each "
+        "epoch, a shared "
+        "file system: what takes as long on any number of GPUs";
   }
   return out;
 }

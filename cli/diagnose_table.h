@@ -6,9 +6,9 @@
 
 namespace stepsight {
 
-// Each row against the one of fewest GPUs, and what of the job is not shared out. `same_work`: times in
-// the table are of the same job; else each GPU keeps its batch. UserError where the file has no two rows
-// of different numbers of GPUs.
+// Each row against the one of fewest GPUs, and what of the job is not shared out. `same_work`:
+// times in the table are of the same job; else each GPU keeps its batch. UserError where the file
+// has no two rows of different numbers of GPUs.
 DiagnosedTable diagnose_table(const std::string& file, bool same_work);
 
 }  // namespace stepsight

@@ -111,11 +111,12 @@ void add_fit_command(CLI::App& app, int& /*exit_code*/) {
                     help_text("the files are tables of measured runs: learn from them how far "
                               "predictions are off where every parameter is right"));
   command->get_option("--model-error")->excludes(timed);
-  CLI::Option* runs = command->add_flag(
-      "--runs",
-      flags->runs,
-      help_text("the files are tables of runs of one machine with --gpu: refine its host, link and GPU by "
-                "them, each run predicted with and without itself"));
+  CLI::Option* runs =
+      command->add_flag("--runs",
+                        flags->runs,
+                        help_text("the files are tables of runs of one machine with --gpu: refine "
+                                  "its host, link and GPU by "
+                                  "them, each run predicted with and without itself"));
   command->get_option("--model-error")->excludes(runs);
   runs->excludes(timed);
   command->add_flag("--json", flags->json, "with --runs: for machines");

@@ -25,7 +25,9 @@ namespace stepsight {
 namespace {
 
 // A row as a scenario on the machine's own profile; the reason where it cannot be predicted.
-std::variant<MeasuredStep, Refusal> step_of(const MeasuredRun& run, const std::string& gpu, Links& links) {
+std::variant<MeasuredStep, Refusal> step_of(const MeasuredRun& run,
+                                            const std::string& gpu,
+                                            Links& links) {
   const auto answer = scenario_of(run);
   if (const auto* refusal = std::get_if<Refusal>(&answer)) return *refusal;
   MeasuredStep step{run.id, std::get<Scenario>(answer), run.step_time_s};
@@ -50,7 +52,9 @@ std::string points_beside(const char* folder, const std::string& name_or_file) {
 }
 
 // A file's text with the measured points beside it: they stay where they lie over their formulas.
-void write_with_points(const std::string& output, const std::string& text, const std::string& points) {
+void write_with_points(const std::string& output,
+                       const std::string& text,
+                       const std::string& points) {
   if (!points.empty()) write_file_atomically(profile_stem(output) + ".points.csv", points);
   write_file_atomically(output, text);
 }
@@ -59,23 +63,27 @@ void write_with_points(const std::string& output, const std::string& text, const
 std::string link_file_name(const std::string& output, const std::string& link) {
   std::string name = std::filesystem::path(profile_stem(link)).filename().string();
   for (char& c : name) {
-    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
+    const bool plain =
+        std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
     if (!plain) c = '-';
   }
   return profile_stem(output) + "-" + name + ".toml";
 }
 
-// The profile, and a file for each link that the profile does not have itself; the links' names in it.
+// The profile, and a file for each link that the profile does not have itself; the links' names in
+// it.
 std::vector<std::string> write_refined(const FitRunsQuestion& question,
                                        const GpuProfile& gpu,
                                        const Refinement& refinement,
                                        std::span<const MeasuredStep> steps) {
   std::vector<std::string> out;
-  write_with_points(question.output, profile_text(refined_profile(gpu, refinement, steps)),
+  write_with_points(question.output,
+                    profile_text(refined_profile(gpu, refinement, steps)),
                     points_beside("profiles", question.gpu));
   for (const RefinedLink& refined : refined_links(gpu, refinement, steps)) {
     const std::string file = link_file_name(question.output, refined.link.name);
-    write_with_points(file, measured_link_text(refined.link, refined.records),
+    write_with_points(file,
+                      measured_link_text(refined.link, refined.records),
                       points_beside("links", refined.was));
     out.push_back(file);
   }
@@ -85,7 +93,8 @@ std::vector<std::string> write_refined(const FitRunsQuestion& question,
 }  // namespace
 
 void fit_runs(const FitRunsQuestion& question) {
-  if (question.gpu.empty()) throw UserError("fit --runs needs the machine's card or profile: --gpu");
+  if (question.gpu.empty())
+    throw UserError("fit --runs needs the machine's card or profile: --gpu");
   const GpuProfile gpu = read_profile(question.gpu);
   RefineReport report;
   report.gpu = question.gpu;
@@ -102,10 +111,12 @@ void fit_runs(const FitRunsQuestion& question) {
     }
   }
   if (steps.size() < 2) {
-    throw UserError(fmt::format("fit --runs: {} of the rows can be predicted, and two are needed", steps.size()));
+    throw UserError(fmt::format("fit --runs: {} of the rows can be predicted, and two are needed",
+                                steps.size()));
   }
   report.refinement = refine(steps, gpu);
-  if (!question.output.empty()) report.links = write_refined(question, gpu, report.refinement, steps);
+  if (!question.output.empty())
+    report.links = write_refined(question, gpu, report.refinement, steps);
   const std::string text = question.json ? refine_json(report) : refine_text(report);
   std::fwrite(text.data(), 1, text.size(), stdout);
 }

@@ -12,8 +12,8 @@ struct FitRunsQuestion {
   bool json = false;
 };
 
-// Prints what the runs say. Writes the profile as they refine it and, beside it, a file for each link of
-// theirs that the profile has no curves of: OUTPUT-LINK.toml, for --link. UserError where
+// Prints what the runs say. Writes the profile as they refine it and, beside it, a file for each
+// link of theirs that the profile has no curves of: OUTPUT-LINK.toml, for --link. UserError where
 // fewer than two rows can be predicted.
 void fit_runs(const FitRunsQuestion& question);
 

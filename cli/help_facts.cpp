@@ -57,7 +57,8 @@ FlagFacts facts_of(const CLI::Option& option) {
 ProgramFacts facts_of(const CLI::App& program) {
   ProgramFacts out{program.get_description(), program.get_footer(), {}};
   for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
-    CommandFacts facts{command->get_name(), one_line(command->get_description()), command->get_footer(), {}, {}};
+    CommandFacts facts{
+        command->get_name(), one_line(command->get_description()), command->get_footer(), {}, {}};
     for (const CLI::Option* option : command->get_options()) {
       if (option->get_positional()) {
         facts.arguments.push_back(option->get_name(true));

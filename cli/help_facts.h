@@ -1,5 +1,5 @@
-// What the command line knows of itself, as plain data: the same facts that --help prints, for the completion
-// scripts and the manual page.
+// What the command line knows of itself, as plain data: the same facts that --help prints, for the
+// completion scripts and the manual page.
 #pragma once
 #include <string>
 #include <vector>
@@ -20,7 +20,7 @@ struct FlagFacts {
 struct CommandFacts {
   std::string name;
   std::string meaning;
-  std::string footer;  // worked examples
+  std::string footer;                  // worked examples
   std::vector<std::string> arguments;  // positional: "scenario"
   std::vector<FlagFacts> flags;
 };

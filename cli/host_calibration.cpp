@@ -31,27 +31,30 @@ std::vector<Candidate> candidates(const std::vector<MeasuredRun>& runs, const st
 
 void require_one_machine(const std::vector<Candidate>& rows, std::size_t count) {
   if (rows.size() <= count) {
-    throw UserError(fmt::format("--host-rows {}: only {} rows can be predicted; some must be left to "
-                                "judge the fit by",
-                                count,
-                                rows.size()));
+    throw UserError(
+        fmt::format("--host-rows {}: only {} rows can be predicted; some must be left to "
+                    "judge the fit by",
+                    count,
+                    rows.size()));
   }
   for (const Candidate& c : rows) {
     const MeasuredRun& first = *rows.front().run;
     if (c.run->source != first.source) {
-      throw UserError(fmt::format("--host-rows stands for one machine, but the rows are of \"{}\" and "
-                                  "\"{}\": choose with --source",
-                                  first.source,
-                                  c.run->source));
+      throw UserError(
+          fmt::format("--host-rows stands for one machine, but the rows are of \"{}\" and "
+                      "\"{}\": choose with --source",
+                      first.source,
+                      c.run->source));
     }
   }
   for (const Candidate& c : rows) {
     const MeasuredRun& first = *rows.front().run;
     if (c.run->std_gpu != first.std_gpu) {
-      throw UserError(fmt::format("--host-rows stands for one machine, but the rows are of {} and {}: "
-                                  "choose with --only",
-                                  first.std_gpu,
-                                  c.run->std_gpu));
+      throw UserError(
+          fmt::format("--host-rows stands for one machine, but the rows are of {} and {}: "
+                      "choose with --only",
+                      first.std_gpu,
+                      c.run->std_gpu));
     }
   }
 }

@@ -31,7 +31,8 @@ void import_traces(const ImportFlags& flags) {
   if (flags.csv) throw UserError("--csv: a trace has no rows of steps; --json has all figures");
   std::vector<NamedSplit> ranks;
   for (const std::string& file : flags.files) {
-    ranks.push_back({file, names_an_nsys_recording(file) ? read_nsys_split(file) : read_step_split(file)});
+    ranks.push_back(
+        {file, names_an_nsys_recording(file) ? read_nsys_split(file) : read_step_split(file)});
   }
   write_output(flags.output, flags.json ? splits_json(ranks) : splits_text(ranks));
 }
@@ -51,8 +52,10 @@ void import_files(const ImportFlags& flags) {
     return names_a_trace(file) || names_an_nsys_recording(file);
   });
   if (traces == std::ssize(flags.files)) return import_traces(flags);
-  if (traces > 0) throw UserError("import takes one log, or the traces of one step's ranks, not both");
-  if (flags.files.size() > 1) throw UserError("import takes one log at a time; several files are traces of ranks");
+  if (traces > 0)
+    throw UserError("import takes one log, or the traces of one step's ranks, not both");
+  if (flags.files.size() > 1)
+    throw UserError("import takes one log at a time; several files are traces of ranks");
   import_log(flags);
 }
 
@@ -60,10 +63,13 @@ void import_files(const ImportFlags& flags) {
 
 void add_import_command(CLI::App& app, int& /*exit_code*/) {
   auto flags = std::make_shared<ImportFlags>();
-  CLI::App* command =
-      app.add_subcommand("import", "What a trainer's log says: steady step, warm-up, stalls, facts");
-  command->add_option("log", flags->files, help_text("log of a training run, of any trainer (.gz too); or "
-                                                     "profiler traces or Nsight Systems' .sqlite, one a rank"))
+  CLI::App* command = app.add_subcommand(
+      "import", "What a trainer's log says: steady step, warm-up, stalls, facts");
+  command
+      ->add_option("log",
+                   flags->files,
+                   help_text("log of a training run, of any trainer (.gz too); or "
+                             "profiler traces or Nsight Systems' .sqlite, one a rank"))
       ->required();
   CLI::Option* json = command->add_flag("--json", flags->json, "for machines");
   command->add_flag("--csv", flags->csv, "one row a step")->excludes(json);

@@ -45,7 +45,8 @@ Part look_at(const std::string& path) {
     if (number == 1 && !point) {
       part.header = line;
       if (!line.starts_with("point,")) {
-        throw UserError(path + ":1: expected a file of `stepsight sweep`, whose first column is point");
+        throw UserError(path +
+                        ":1: expected a file of `stepsight sweep`, whose first column is point");
       }
       continue;
     }
@@ -75,7 +76,8 @@ std::vector<Part> in_order(const std::vector<std::string>& files) {
     if (p.first > due) {
       throw UserError(fmt::format("points {} to {} are in no file", due, p.first - 1));
     }
-    if (p.first < due) throw UserError(fmt::format("{}: point {} is in another file, too", p.path, p.first));
+    if (p.first < due)
+      throw UserError(fmt::format("{}: point {} is in another file, too", p.path, p.first));
     due = p.next;
   }
   return parts;

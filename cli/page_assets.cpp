@@ -32,7 +32,8 @@ std::string read_if_any(const fs::path& file) {
 WebFiles read_web_files() {
   const fs::path folder = web_folder();
   if (folder.empty()) return {};
-  return {read_if_any(folder / "charts.js"), read_if_any(folder / "simulator.js"),
+  return {read_if_any(folder / "charts.js"),
+          read_if_any(folder / "simulator.js"),
           read_if_any(folder / "simulator.wasm.txt")};
 }
 

@@ -1,4 +1,5 @@
-// What only reports need and only the launcher builds: the chart library, and the simulator for the page.
+// What only reports need and only the launcher builds: the chart library, and the simulator for the
+// page.
 #pragma once
 #include <string>
 

@@ -31,9 +31,17 @@ struct PlanFlags : ScenarioFlags {
 };
 
 // Keys that the search itself sets: their arrays are what it chooses from.
-constexpr std::array<std::string_view, 11> searched{
-    "gpus",   "tensor",   "context",  "expert",    "pipeline",   "chunks",
-    "strategy", "schedule", "recompute", "sequence", "micro_batch"};
+constexpr std::array<std::string_view, 11> searched{"gpus",
+                                                    "tensor",
+                                                    "context",
+                                                    "expert",
+                                                    "pipeline",
+                                                    "chunks",
+                                                    "strategy",
+                                                    "schedule",
+                                                    "recompute",
+                                                    "sequence",
+                                                    "micro_batch"};
 
 std::vector<std::int64_t> integers(const std::vector<std::string>& texts) {
   std::vector<std::int64_t> out;
@@ -70,8 +78,9 @@ std::vector<Scenario> bases_of(ScenarioPoints& points) {
 
 PlanSpace space_of(ScenarioPoints& points) {
   if (points.given("global_batch").empty()) {
-    throw UserError("plan needs global_batch in [training]: the sequences of a step over all GPUs, "
-                    "which it shares out");
+    throw UserError(
+        "plan needs global_batch in [training]: the sequences of a step over all GPUs, "
+        "which it shares out");
   }
   if (!points.given("accumulation").empty()) {
     throw UserError("plan chooses accumulation itself: give micro_batch in [plan] to fix it");
@@ -124,7 +133,8 @@ void plan_command(const PlanFlags& flags, int& exit_code) {
     return profiles.get(name);
   };
   PlanOptions options;
-  options.threads = flags.threads > 0 ? flags.threads : std::max(1U, std::thread::hardware_concurrency());
+  options.threads =
+      flags.threads > 0 ? flags.threads : std::max(1U, std::thread::hardware_concurrency());
   options.exhaustive = flags.exhaustive;
   std::unique_ptr<Progress> progress;
   options.progress = [&](std::uint64_t done, std::uint64_t of) {
@@ -145,7 +155,8 @@ void plan_command(const PlanFlags& flags, int& exit_code) {
     report.predictions.push_back(prediction);
   }
   if (!flags.candidates.empty()) write_output(flags.candidates, candidates_csv(report));
-  write_output(flags.output, flags.json ? plan_json(report) : plan_text(report, Words(flags.language)));
+  write_output(flags.output,
+               flags.json ? plan_json(report) : plan_text(report, Words(flags.language)));
   if (!result.fastest) exit_code = exit_check_failed;
 }
 
@@ -153,15 +164,17 @@ void plan_command(const PlanFlags& flags, int& exit_code) {
 
 void add_plan_command(CLI::App& app, int& exit_code) {
   auto flags = std::make_shared<PlanFlags>();
-  CLI::App* command =
-      app.add_subcommand("plan", "The best way to share a model out to machines, and what it costs");
+  CLI::App* command = app.add_subcommand(
+      "plan", "The best way to share a model out to machines, and what it costs");
   command->add_flag("--json", flags->json, "for machines");
   command->add_option("-o,--output", flags->output, "write to this file instead");
-  command->add_option("--candidates", flags->candidates,
+  command->add_option("--candidates",
+                      flags->candidates,
                       help_text("write what became of every candidate to this CSV file"));
   command->add_option("--lang", flags->language, "language of the text: en or zh")
       ->check(CLI::IsMember(language_names()));
-  command->add_flag("--exhaustive", flags->exhaustive,
+  command->add_flag("--exhaustive",
+                    flags->exhaustive,
                     help_text("simulate everything that fits, whatever the bounds say"));
   command->add_option("--threads", flags->threads, "0: as many as the machine has")
       ->check(CLI::Range(0U, 1024U));

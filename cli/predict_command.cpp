@@ -36,8 +36,15 @@ std::optional<TraceQuestion> trace_question(const PredictFlags& flags) {
     if (!flags.parameters) return std::nullopt;
     throw UserError("--params is for a --model that is a trace (.json or .json.gz)");
   }
-  TraceQuestion out{model->second, flags.file, {},        flags.parameters, flags.output,
-                    flags.json,    flags.csv,  flags.language, {}};
+  TraceQuestion out{model->second,
+                    flags.file,
+                    {},
+                    flags.parameters,
+                    flags.output,
+                    flags.json,
+                    flags.csv,
+                    flags.language,
+                    {}};
   for (const std::string& key : flags.given) {
     if (key != "name") out.keys.push_back({flag_of(key), key, flags.keys.at(key)});
   }
@@ -49,11 +56,13 @@ StepsBetween steps_between(const PredictReport& report, Profiles& profiles) {
   const std::size_t to = focus_of(report);
   if (to == 0) {
     throw UserError(
-        "--between needs two points, such as --gpus 1,8 or --link A,B: it says how the steps of the first "
+        "--between needs two points, such as --gpus 1,8 or --link A,B: it says how the steps of "
+        "the first "
         "and of the last with the most GPUs differ");
   }
   const auto name = [&](std::size_t point) {
-    return point_name(report.axes, report.coordinates[point], report.coordinates[point == 0 ? to : 0]);
+    return point_name(
+        report.axes, report.coordinates[point], report.coordinates[point == 0 ? to : 0]);
   };
   const auto waterfall = [&](std::size_t point) {
     const StudyPoint& p = report.points[point];
@@ -67,7 +76,8 @@ void predict_command(PredictFlags flags) {
   PredictReport report;
   choose_link(flags, profiles, report.notes);
   if (std::optional<TraceQuestion> question = trace_question(flags)) {
-    if (flags.levers) throw UserError("--levers: a trace is one step as it ran; give a model's name");
+    if (flags.levers)
+      throw UserError("--levers: a trace is one step as it ran; give a model's name");
     question->between = flags.between;
     question->notes = report.notes;
     predict_trace(*question);
@@ -106,14 +116,16 @@ void add_predict_command(CLI::App& app, int& /*exit_code*/) {
   command->add_flag("--levers",
                     flags->levers,
                     help_text("also what would make a sample faster, each change simulated"));
-  command->add_flag("--between",
-                    flags->between,
-                    help_text("also how the steps of two points differ, cause by cause: of the first and of "
-                              "the last with the most GPUs; with --csv that alone"));
+  command->add_flag(
+      "--between",
+      flags->between,
+      help_text("also how the steps of two points differ, cause by cause: of the first and of "
+                "the last with the most GPUs; with --csv that alone"));
   command->add_option("-o,--output", flags->output, "write to this file instead");
-  command->add_option("--params",
-                      flags->parameters,
-                      help_text("parameters of a traced step whose trace records no shapes"))
+  command
+      ->add_option("--params",
+                   flags->parameters,
+                   help_text("parameters of a traced step whose trace records no shapes"))
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   command->add_option("--lang", flags->language, "language of the text: en or zh")
       ->check(CLI::IsMember(language_names()));

@@ -24,19 +24,31 @@ namespace stepsight {
 
 namespace {
 
-// The keys that ask something of a traced step, beside whole sections; everything else of training is in
-// the trace.
-constexpr std::array<std::string_view, 14> trace_keys{
-    "batch",         "gradient_dtype",  "gpu",     "gpus",        "link",
-    "nodes",         "topo",            "strategy", "bucket_cap_MB", "first_bucket_MB",
-    "overlap",       "unit_layers",     "reshard_after_forward",   "prefetch"};
+// The keys that ask something of a traced step, beside whole sections; everything else of training
+// is in the trace.
+constexpr std::array<std::string_view, 14> trace_keys{"batch",
+                                                      "gradient_dtype",
+                                                      "gpu",
+                                                      "gpus",
+                                                      "link",
+                                                      "nodes",
+                                                      "topo",
+                                                      "strategy",
+                                                      "bucket_cap_MB",
+                                                      "first_bucket_MB",
+                                                      "overlap",
+                                                      "unit_layers",
+                                                      "reshard_after_forward",
+                                                      "prefetch"};
 
-constexpr std::array<std::string_view, 5> trace_sections{"ranks", "loader", "stalls", "run", "cost"};
+constexpr std::array<std::string_view, 5> trace_sections{
+    "ranks", "loader", "stalls", "run", "cost"};
 
 bool asks_of_trace(std::string_view name) {
   if (std::ranges::find(trace_keys, name) != trace_keys.end()) return true;
   return std::ranges::any_of(scenario_keys(), [&](const ScenarioKey& key) {
-    return key.name == name && std::ranges::find(trace_sections, key.section) != trace_sections.end();
+    return key.name == name &&
+           std::ranges::find(trace_sections, key.section) != trace_sections.end();
   });
 }
 
@@ -44,17 +56,20 @@ void check_keys(std::span<const KeyFlag> keys) {
   for (const KeyFlag& k : keys) {
     if (asks_of_trace(k.key)) continue;
     std::string known;
-    for (const std::string_view key : trace_keys) known += (known.empty() ? "" : ", ") + std::string(key);
-    for (const std::string_view section : trace_sections) known += ", [" + std::string(section) + "]";
-    throw UserError(k.flag + ": a traced step is what it was traced as; of the scenario's keys it "
-                    "takes " + known);
+    for (const std::string_view key : trace_keys)
+      known += (known.empty() ? "" : ", ") + std::string(key);
+    for (const std::string_view section : trace_sections)
+      known += ", [" + std::string(section) + "]";
+    throw UserError(k.flag +
+                    ": a traced step is what it was traced as; of the scenario's keys it "
+                    "takes " +
+                    known);
   }
 }
 
 bool same_name(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](unsigned char x, unsigned char y) {
-    return std::tolower(x) == std::tolower(y);
-  });
+  return std::ranges::equal(
+      a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
 // The driver's name of a card that has vendor's figures; empty elsewhere.
@@ -106,8 +121,8 @@ void require_batch(const TraceQuestion& question, const Scenario& s) {
                   " with a trace needs --batch: how many samples the traced step took");
 }
 
-// A traced step has no architecture: cluster and training keys are read beside a model that stands in
-// for it and is then forgotten.
+// A traced step has no architecture: cluster and training keys are read beside a model that stands
+// in for it and is then forgotten.
 ScenarioFile read_keys(const TraceQuestion& question) {
   std::vector<KeyFlag> keys = question.keys;
   keys.push_back({"--model", "name", "gpt2-124m"});
@@ -119,7 +134,8 @@ ScenarioFile read_keys(const TraceQuestion& question) {
       throw UserError("strategy: with a traced step it is ddp, fsdp (zero3) or none");
     }
     if (p.shard_group > 0 || p.tensor * p.context * p.expert * p.pipeline > 1) {
-      throw UserError("a traced step is whole: no tensor, context, expert, pipeline or shard_group");
+      throw UserError(
+          "a traced step is whole: no tensor, context, expert, pipeline or shard_group");
     }
     if (s.run.tokens > 0) {
       throw UserError("tokens: a trace does not say how many a step takes; give the run's steps");
@@ -142,7 +158,8 @@ void settle_parameters(const TraceQuestion& question,
     if (question.parameters && *question.parameters != recorded) {
       throw UserError(fmt::format(
           "--params {}: the trace records {} parameters; the flag is for traces without shapes",
-          *question.parameters, recorded));
+          *question.parameters,
+          recorded));
     }
     return;
   }
@@ -176,11 +193,13 @@ void note_units(const TracedStep& step, const Scenario& s, std::vector<std::stri
   const TracedUnits units = traced_units(step, s.parallel.unit_layers);
   std::string note;
   if (units.units.empty()) {
-    note = "No layers that repeat were found among the gradients: FSDP is taken to gather all "
-           "parameters as one unit.";
+    note =
+        "No layers that repeat were found among the gradients: FSDP is taken to gather all "
+        "parameters as one unit.";
   } else if (!units.forward_known) {
-    note = "Where forward first uses each layer is not in the trace: FSDP's units are placed as their "
-           "mirror image in backward.";
+    note =
+        "Where forward first uses each layer is not in the trace: FSDP's units are placed as their "
+        "mirror image in backward.";
   }
   if (!note.empty() && std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
 }
@@ -209,8 +228,8 @@ TracedStep read_shown(const std::string& path) {
     if (!terminal || Clock::now() < next) return;
     next = Clock::now() + std::chrono::milliseconds(250);
     shown = true;
-    std::fprintf(stderr, "\r\033[Kreading the trace, twice: %.1f GB",
-                 static_cast<double>(bytes) / 1e9);
+    std::fprintf(
+        stderr, "\r\033[Kreading the trace, twice: %.1f GB", static_cast<double>(bytes) / 1e9);
   };
   try {
     TracedStep step = read_traced_step(path, progress);
@@ -228,8 +247,9 @@ void predict_trace(const TraceQuestion& question) {
   check_keys(question.keys);
   ScenarioFile file = read_keys(question);
   if (question.between && file.points.size() < 2) {
-    throw UserError("--between needs two points, such as --gpus 1,8 or --link A,B: it says how the steps of "
-                    "the first and the last differ");
+    throw UserError(
+        "--between needs two points, such as --gpus 1,8 or --link A,B: it says how the steps of "
+        "the first and the last differ");
   }
   TracedReport report;
   report.title = file.title;
@@ -254,8 +274,8 @@ void predict_trace(const TraceQuestion& question) {
     note_units(report.step, s, report.notes);
     const GpuProfile* from = card.other_than(s.cluster.gpu);
     if (const std::string& slowest = s.irregular.slowest_gpu; !slowest.empty()) {
-      s.irregular.slow_factor *= traced_slowdown(
-          report.step, gpu, from, profiles.get(slowest), card.other_than(slowest));
+      s.irregular.slow_factor *=
+          traced_slowdown(report.step, gpu, from, profiles.get(slowest), card.other_than(slowest));
     }
     report.points.push_back(study_traced(report.step, s, gpu, from, error));
     std::vector<std::string> values;
@@ -264,20 +284,24 @@ void predict_trace(const TraceQuestion& question) {
     report.coordinates.push_back(std::move(values));
     const bool last = i + 1 == file.points.size();
     if (!question.between || (i > 0 && !last)) continue;
-    const Waterfall here = traced_waterfall(report.step, s, gpu, from, report.points[i].point.prediction);
+    const Waterfall here =
+        traced_waterfall(report.step, s, gpu, from, report.points[i].point.prediction);
     if (!first) {
       first = here;
       continue;
     }
     const auto& at_first = report.coordinates.front();
     const auto& at_last = report.coordinates.back();
-    report.between = {point_name(report.axes, at_first, at_last), point_name(report.axes, at_last, at_first),
-                      *first, here};
+    report.between = {point_name(report.axes, at_first, at_last),
+                      point_name(report.axes, at_last, at_first),
+                      *first,
+                      here};
   }
   write_output(question.output,
-               question.json  ? traced_json(report)
-               : question.csv ? (report.between ? between_csv(*report.between) : traced_csv(report))
-                              : traced_text(report, profiles.get(last_gpu), Words(question.language)));
+               question.json ? traced_json(report)
+               : question.csv
+                   ? (report.between ? between_csv(*report.between) : traced_csv(report))
+                   : traced_text(report, profiles.get(last_gpu), Words(question.language)));
 }
 
 }  // namespace stepsight

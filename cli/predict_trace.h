@@ -11,9 +11,9 @@
 namespace stepsight {
 
 struct TraceQuestion {
-  std::string trace;          // file
-  std::string scenario;       // file, or empty: the flags alone
-  std::vector<KeyFlag> keys;  // without the model's
+  std::string trace;                       // file
+  std::string scenario;                    // file, or empty: the flags alone
+  std::vector<KeyFlag> keys;               // without the model's
   std::optional<std::int64_t> parameters;  // where the trace does not record shapes
   std::string output;
   bool json = false;

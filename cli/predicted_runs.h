@@ -16,10 +16,10 @@ struct PredictedRuns {
   std::vector<ErrorSample> samples;  // one a point of the validation, in its order
 };
 
-// Rows whose id begins with `only`. A row that cannot be predicted is counted as refused; a card or a
-// link is looked up once. Intervals of the points are those that `error` gives. With `host` the profiles'
-// host times are multiplied, and the rows that this was fitted on are left out. UserError for a file
-// that is no table of runs.
+// Rows whose id begins with `only`. A row that cannot be predicted is counted as refused; a card or
+// a link is looked up once. Intervals of the points are those that `error` gives. With `host` the
+// profiles' host times are multiplied, and the rows that this was fitted on are left out. UserError
+// for a file that is no table of runs.
 PredictedRuns predict_runs(const std::vector<MeasuredRun>& runs,
                            const std::string& only,
                            const ModelError& error,

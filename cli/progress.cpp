@@ -1,10 +1,9 @@
 #include "cli/progress.h"
 
-#include <unistd.h>
-
 #include <cstdio>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "reports/text_table.h"
 
@@ -40,11 +39,14 @@ void Progress::show(std::uint64_t done) {
   const auto full = static_cast<std::size_t>(share * width);
   const double rate = static_cast<double>(done) / passed;
   const double left = rate > 0 ? static_cast<double>(total_ - done) / rate : 0;
-  const std::string line =
-      fmt::format("\r\033[K[{}{}] {} of {} {}, {}/s, {} left", std::string(full, '#'),
-                  std::string(width - full, '.'), format_count(static_cast<double>(done)),
-                  format_count(static_cast<double>(total_)), what_, format_significant(rate),
-                  time_left(left));
+  const std::string line = fmt::format("\r\033[K[{}{}] {} of {} {}, {}/s, {} left",
+                                       std::string(full, '#'),
+                                       std::string(width - full, '.'),
+                                       format_count(static_cast<double>(done)),
+                                       format_count(static_cast<double>(total_)),
+                                       what_,
+                                       format_significant(rate),
+                                       time_left(left));
   std::fwrite(line.data(), 1, line.size(), stderr);
   std::fflush(stderr);
 }

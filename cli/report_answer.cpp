@@ -12,13 +12,17 @@ constexpr std::size_t timeline_slices = 20'000;  // a page draws fewer
 
 }  // namespace
 
-ScenarioReport answer_report(const ScenarioFile& file, Profiles& profiles, std::vector<std::string> notes) {
+ScenarioReport answer_report(const ScenarioFile& file,
+                             Profiles& profiles,
+                             std::vector<std::string> notes) {
   ScenarioReport out;
   out.title = file.title;
   out.axes = file.axes;
   out.coordinates = coordinates_of(file);
   out.notes = std::move(notes);
-  const ProfileOf profile_of = [&](const std::string& name) -> const GpuProfile& { return profiles.get(name); };
+  const ProfileOf profile_of = [&](const std::string& name) -> const GpuProfile& {
+    return profiles.get(name);
+  };
   out.sweep = quick_study(file.points, profile_of, 0);
   const Scenario& focus = file.points[focus_of(file.points)];
   const GpuProfile& gpu = profiles.get(focus.cluster.gpu);

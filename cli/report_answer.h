@@ -1,5 +1,5 @@
-// Everything that a scenario's report shows, asked of the simulator: what `report` and the page's own
-// program have in common.
+// Everything that a scenario's report shows, asked of the simulator: what `report` and the page's
+// own program have in common.
 #pragma once
 #include <string>
 #include <vector>
@@ -11,9 +11,11 @@
 
 namespace stepsight {
 
-// Every point of the file predicted, and the curve and timeline of the one that the report explains.
-// `notes`: on what was chosen for the user.
-ScenarioReport answer_report(const ScenarioFile& file, Profiles& profiles, std::vector<std::string> notes);
+// Every point of the file predicted, and the curve and timeline of the one that the report
+// explains. `notes`: on what was chosen for the user.
+ScenarioReport answer_report(const ScenarioFile& file,
+                             Profiles& profiles,
+                             std::vector<std::string> notes);
 
 // The same for a question as it is asked, with the text and the command line to ask it again.
 ScenarioReport answer_report(ScenarioFlags flags, Profiles& profiles);

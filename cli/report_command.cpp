@@ -49,7 +49,9 @@ std::string format_of(const ReportFlags& flags) {
                   ": which form? Name the file .html, .md, .csv or .json, or give --format");
 }
 
-std::string write(const Document& document, const std::string& format, const PageAssets& assets,
+std::string write(const Document& document,
+                  const std::string& format,
+                  const PageAssets& assets,
                   const Words& words) {
   if (format == "json") return document_json(document);
   if (format == "csv") return document_csv(document);
@@ -65,19 +67,27 @@ std::string name_of_file(const std::string& path) {
 // The point of a scenario that its report explains.
 ComparedScenario explained(const ScenarioFile& file, const std::string& name, Profiles& profiles) {
   const Scenario& focus = file.points[focus_of(file.points)];
-  const ProfileOf profile_of = [&](const std::string& gpu) -> const GpuProfile& { return profiles.get(gpu); };
+  const ProfileOf profile_of = [&](const std::string& gpu) -> const GpuProfile& {
+    return profiles.get(gpu);
+  };
   std::vector<StudyPoint> points = study({&focus, 1}, profile_of, read_model_error());
-  return {file.title.empty() ? name_of_file(name) : file.title, std::move(points.front()),
+  return {file.title.empty() ? name_of_file(name) : file.title,
+          std::move(points.front()),
           &profiles.get(focus.cluster.gpu)};
 }
 
-void compare(const ReportFlags& flags, Profiles& profiles, const Words& words, const WebFiles& web) {
+void compare(const ReportFlags& flags,
+             Profiles& profiles,
+             const Words& words,
+             const WebFiles& web) {
   ScenarioFlags other = flags;
   other.file = flags.against;
   const ComparedScenario first = explained(read_question(flags, "report"), flags.file, profiles);
-  const ComparedScenario second = explained(read_question(other, "report"), flags.against, profiles);
-  write_output(flags.output,
-               write(compare_page(first, second, words), format_of(flags), {web.chart_library, {}}, words));
+  const ComparedScenario second =
+      explained(read_question(other, "report"), flags.against, profiles);
+  write_output(
+      flags.output,
+      write(compare_page(first, second, words), format_of(flags), {web.chart_library, {}}, words));
 }
 
 void validation(const ReportFlags& flags, const Words& words) {
@@ -87,8 +97,11 @@ void validation(const ReportFlags& flags, const Words& words) {
   const PredictedRuns runs = predict_runs(read_runs(flags.runs), "", read_model_error());
   const std::string format = format_of(flags);
   const WebFiles web = format == "html" && !flags.plain ? read_web_files() : WebFiles{};
-  write_output(flags.output, write(validation_page(runs.validation, name_of_file(flags.runs), words), format,
-                                   {web.chart_library, {}}, words));
+  write_output(flags.output,
+               write(validation_page(runs.validation, name_of_file(flags.runs), words),
+                     format,
+                     {web.chart_library, {}},
+                     words));
 }
 
 void report_command(ReportFlags flags) {
@@ -99,7 +112,8 @@ void report_command(ReportFlags flags) {
     return;
   }
   if (flags.has("name") && names_a_trace(flags.keys["name"])) {
-    throw UserError("--model " + flags.keys["name"] + ": reports are about models; `predict` answers for "
+    throw UserError("--model " + flags.keys["name"] +
+                    ": reports are about models; `predict` answers for "
                     "traces");
   }
   const WebFiles web = format == "html" && !flags.plain ? read_web_files() : WebFiles{};
@@ -115,7 +129,8 @@ void report_command(ReportFlags flags) {
   const StudyPoint& focus = report.focus;
   const GpuProfile& gpu = profiles.get(focus.scenario.cluster.gpu);
   PageAssets assets{web.chart_library, {}};
-  if (web.can_compute()) assets.what_if = what_if_of(flags, focus.scenario, profiles, files, web, words);
+  if (web.can_compute())
+    assets.what_if = what_if_of(flags, focus.scenario, profiles, files, web, words);
   write_output(flags.output, write(scenario_page(report, gpu, words), format, assets, words));
 }
 
@@ -125,19 +140,26 @@ void add_report_command(CLI::App& app, int& /*exit_code*/) {
   auto flags = std::make_shared<ReportFlags>();
   CLI::App* command =
       app.add_subcommand("report", "A page to forward: the answer, why, and what it rests on");
-  command->add_option("-o,--output", flags->output, "write to this file: .html, .md, .csv or .json");
+  command->add_option(
+      "-o,--output", flags->output, "write to this file: .html, .md, .csv or .json");
   CLI::Option* json = command->add_flag("--json", flags->json, "for machines");
   command->add_option("--format", flags->format, "html, md, csv or json")
       ->check(CLI::IsMember({"html", "md", "csv", "json"}))
       ->excludes(json);
   command->add_option("--against", flags->against, help_text("compare with this scenario file"))
       ->type_name("FILE");
-  command->add_option("--runs", flags->runs,
-                      help_text("in place of a scenario: predicted against measured, for this table of runs"))
+  command
+      ->add_option(
+          "--runs",
+          flags->runs,
+          help_text("in place of a scenario: predicted against measured, for this table of runs"))
       ->type_name("FILE");
-  command->add_option("--lang", flags->language, "en or zh")->check(CLI::IsMember(language_names()));
-  command->add_flag("--plain", flags->plain,
-                    help_text("a page without scripts that draw or compute: tables and static pictures"));
+  command->add_option("--lang", flags->language, "en or zh")
+      ->check(CLI::IsMember(language_names()));
+  command->add_flag(
+      "--plain",
+      flags->plain,
+      help_text("a page without scripts that draw or compute: tables and static pictures"));
   add_scenario_flags(*command, *flags);
   command->footer(
       "The page is one file that opens offline.\n"

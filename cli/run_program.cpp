@@ -1,13 +1,13 @@
 #include "cli/run_program.h"
 
+#include <array>
+#include <chrono>
+#include <stdexcept>
+
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <array>
-#include <chrono>
-#include <stdexcept>
 
 extern char** environ;
 
@@ -65,8 +65,7 @@ ProgramRun run_program(const std::vector<std::string>& argv) {
     out.exit_code = 127;
   }
   ::close(pipe[0]);
-  out.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return out;
 }
 

@@ -8,7 +8,7 @@ namespace stepsight {
 struct ProgramRun {
   int exit_code = -1;  // 128 + signal when a signal ended it; 127 when it could not be started
   double seconds = 0;
-  std::string said;    // the last lines of its standard error
+  std::string said;  // the last lines of its standard error
 };
 
 // argv[0] is a path, or a name looked up in PATH. Standard output goes nowhere, standard error is

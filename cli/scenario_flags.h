@@ -29,8 +29,8 @@ struct ScenarioFlags {
 // "--model" is the key `name`; the others are called as their keys, with a dash for an underscore.
 std::string flag_of(std::string_view key);
 
-// A flag for each key of these sections (none: of all), under a heading of --help, written into `flags`,
-// which outlives the parse.
+// A flag for each key of these sections (none: of all), under a heading of --help, written into
+// `flags`, which outlives the parse.
 void add_key_flags(CLI::App& command,
                    ScenarioFlags& flags,
                    std::span<const std::string_view> sections,

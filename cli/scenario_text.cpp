@@ -69,7 +69,8 @@ std::string scenario_text_of(const ScenarioFlags& flags) {
 std::string command_of(const ScenarioFlags& flags) {
   if (flags.file.empty()) return "";
   std::string out = "stepsight predict " + quoted(flags.file);
-  for (const std::string& key : flags.given) out += " " + flag_of(key) + " " + quoted(flags.keys.at(key));
+  for (const std::string& key : flags.given)
+    out += " " + flag_of(key) + " " + quoted(flags.keys.at(key));
   return out;
 }
 

@@ -46,8 +46,9 @@ Shard from_launcher() {
       return {*which - first + 1, *count};
     }
   }
-  throw UserError("--shard auto: neither Slurm nor an MPI launcher says which of how many this is "
-                  "(SLURM_ARRAY_TASK_ID, OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID)");
+  throw UserError(
+      "--shard auto: neither Slurm nor an MPI launcher says which of how many this is "
+      "(SLURM_ARRAY_TASK_ID, OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID)");
 }
 
 }  // namespace

@@ -148,9 +148,7 @@ void add_show_command(CLI::App& app, int& /*exit_code*/) {
       ->required()
       ->check(CLI::IsMember({"models", "gpus", "links", "link", "profiles"}));
   command->add_option("name", flags->name, "one of them: its details");
-  command->add_option("--against",
-                      flags->against,
-                      "link: a log of nccl-tests to judge by it");
+  command->add_option("--against", flags->against, "link: a log of nccl-tests to judge by it");
   command->add_flag("--json", flags->json, "for machines");
   command->add_option("-o,--output", flags->output, "write to this file instead");
   command->footer("Example:\n  stepsight show profiles h200-sxm");

@@ -85,7 +85,8 @@ class Worker {
 };
 
 // Every card that the sweep names, read before the threads start.
-std::map<std::string, const GpuProfile*> cards_of(const ScenarioPoints& points, Profiles& profiles) {
+std::map<std::string, const GpuProfile*> cards_of(const ScenarioPoints& points,
+                                                  Profiles& profiles) {
   std::vector<std::string> names = points.given("gpu");
   for (const std::string& other : points.given("slowest_gpu")) names.push_back(other);
   std::map<std::string, const GpuProfile*> out;
@@ -123,7 +124,9 @@ void sweep_command(const SweepFlags& flags) {
   const Scenario first = points.at(0);
   const bool money = first.cost.any() || first.run.tokens > 0 || first.run.steps > 0;
   const ModelError error = read_model_error();
-  const Sweep sweep{points, gpus, SweepRows(points.axes(), money, flags.json, flags.intervals),
+  const Sweep sweep{points,
+                    gpus,
+                    SweepRows(points.axes(), money, flags.json, flags.intervals),
                     flags.intervals ? &error : nullptr};
   const Stretch stretch = stretch_of(shard, points.size());
   Worker checker(sweep);
@@ -131,9 +134,12 @@ void sweep_command(const SweepFlags& flags) {
   std::unique_ptr<SweepFile> file;
   std::uint64_t begin = stretch.begin;
   if (to_file) {
-    file = std::make_unique<SweepFile>(
-        with_shard(flags.output, shard), sweep.rows.header(), stretch.begin, stretch.end,
-        flags.resume, [&](std::uint64_t i) { return checker.rows(i, i + 1); });
+    file = std::make_unique<SweepFile>(with_shard(flags.output, shard),
+                                       sweep.rows.header(),
+                                       stretch.begin,
+                                       stretch.end,
+                                       flags.resume,
+                                       [&](std::uint64_t i) { return checker.rows(i, i + 1); });
     begin = file->next();
   } else {
     std::fputs(sweep.rows.header().c_str(), stdout);
@@ -142,7 +148,8 @@ void sweep_command(const SweepFlags& flags) {
   OrderedWork work;
   work.begin = begin;
   work.end = stretch.end;
-  work.threads = flags.threads > 0 ? flags.threads : std::max(1U, std::thread::hardware_concurrency());
+  work.threads =
+      flags.threads > 0 ? flags.threads : std::max(1U, std::thread::hardware_concurrency());
   work.make_worker = [&sweep]() -> ItemsToText {
     return [worker = std::make_shared<Worker>(sweep)](std::uint64_t from, std::uint64_t to) {
       return worker->rows(from, to);
@@ -161,7 +168,9 @@ void sweep_command(const SweepFlags& flags) {
   if (!file) return;
   file->finish();
   const auto asked = static_cast<double>(stretch.end - begin);
-  fmt::print("{:.0f} points in {:.3g} s, {:.4g} a second\n", asked, progress.seconds(),
+  fmt::print("{:.0f} points in {:.3g} s, {:.4g} a second\n",
+             asked,
+             progress.seconds(),
              asked / std::max(1e-9, progress.seconds()));
 }
 
@@ -172,16 +181,23 @@ void add_sweep_command(CLI::App& app, int& /*exit_code*/) {
   CLI::App* command = app.add_subcommand(
       "sweep", "One row for each of up to 10,000,000 points of a scenario with arrays");
   command->add_flag("--json", flags->json, help_text("a JSON object a line in place of CSV"));
-  command->add_flag("--intervals", flags->intervals,
-                    help_text("also how each point scales, and the 90 % interval of every figure; takes "
-                              "some hundred times as long"));
-  command->add_option("-o,--output", flags->output,
-                      help_text("write to this file; rows gather in FILE.part until all are there"));
-  command->add_flag("--resume", flags->resume,
+  command->add_flag(
+      "--intervals",
+      flags->intervals,
+      help_text("also how each point scales, and the 90 % interval of every figure; takes "
+                "some hundred times as long"));
+  command->add_option(
+      "-o,--output",
+      flags->output,
+      help_text("write to this file; rows gather in FILE.part until all are there"));
+  command->add_flag("--resume",
+                    flags->resume,
                     help_text("go on with the FILE.part of a sweep that was interrupted"));
-  command->add_option("--shard", flags->shard,
-                      help_text("I/N: the I-th of N parts, for N machines; auto: as a Slurm array, a "
-                                "Slurm step or an MPI launcher says ({shard} in -o is the number)"));
+  command->add_option(
+      "--shard",
+      flags->shard,
+      help_text("I/N: the I-th of N parts, for N machines; auto: as a Slurm array, a "
+                "Slurm step or an MPI launcher says ({shard} in -o is the number)"));
   command->add_option("--threads", flags->threads, "0: as many as the machine has")
       ->check(CLI::Range(0U, 1024U));
   add_scenario_flags(*command, *flags);

@@ -23,7 +23,8 @@ struct Kept {
   std::uint64_t bytes = 0;  // up to the end of the last whole row
 };
 
-// Every row must say the number that is due, and the first and the last be what this sweep would write.
+// Every row must say the number that is due, and the first and the last be what this sweep would
+// write.
 Kept whole_rows(const std::string& part,
                 const std::string& header,
                 std::uint64_t begin,
@@ -44,8 +45,9 @@ Kept whole_rows(const std::string& part,
     const std::uint64_t due = begin + kept.rows;
     const std::optional<std::uint64_t> point = point_of_row(line);
     if (due >= end || point != due) {
-      fail(part, "belongs to another sweep: row " + std::to_string(kept.rows + 1) +
-                     " is not point " + std::to_string(due));
+      fail(part,
+           "belongs to another sweep: row " + std::to_string(kept.rows + 1) + " is not point " +
+               std::to_string(due));
     }
     if (kept.rows == 0 && line + "\n" != row_of(due)) {
       fail(part, "belongs to another sweep: its first row is another one than this sweep's");
@@ -72,8 +74,9 @@ SweepFile::SweepFile(std::string path,
   std::error_code error;
   if (std::filesystem::exists(part_, error)) {
     if (!resume) {
-      fail(part_, "is there from a sweep that was interrupted; --resume goes on with it, or "
-                  "delete it");
+      fail(part_,
+           "is there from a sweep that was interrupted; --resume goes on with it, or "
+           "delete it");
     }
     const Kept kept = whole_rows(part_, header, begin, end, row_of);
     std::filesystem::resize_file(part_, kept.bytes, error);

@@ -1,5 +1,5 @@
-// The file that a sweep writes: rows go to FILE.part, which takes the file's name when the last row is
-// there. A sweep that was killed goes on behind its last whole row.
+// The file that a sweep writes: rows go to FILE.part, which takes the file's name when the last row
+// is there. A sweep that was killed goes on behind its last whole row.
 #pragma once
 #include <cstdint>
 #include <cstdio>
@@ -11,8 +11,8 @@ namespace stepsight {
 class SweepFile {
  public:
   // Rows [begin, end) behind `header`. `row_of` says what a row must look like: a part file is only
-  // gone on with where its rows are these. UserError where a part file is in the way (`resume` false),
-  // is another sweep's, or cannot be written.
+  // gone on with where its rows are these. UserError where a part file is in the way (`resume`
+  // false), is another sweep's, or cannot be written.
   SweepFile(std::string path,
             const std::string& header,
             std::uint64_t begin,

@@ -43,7 +43,8 @@ void trace_command(TraceFlags flags) {
   const ScenarioFile file = read_question(flags, "trace");
   const Scenario& scenario = point_of(file);
   const GpuProfile& gpu = profiles.get(scenario.cluster.gpu);
-  TraceReport report{file.title, question_line(scenario, gpu, Words()),
+  TraceReport report{file.title,
+                     question_line(scenario, gpu, Words()),
                      trace_step(scenario, gpu, flags.most_slices)};
   if (flags.json || flags.output == "-") {
     write_output(flags.output, perfetto_json(report));
@@ -63,12 +64,14 @@ void trace_command(TraceFlags flags) {
 void add_trace_command(CLI::App& app, int& /*exit_code*/) {
   auto flags = std::make_shared<TraceFlags>();
   CLI::App* command = app.add_subcommand("trace", "The timeline of a step, for Perfetto");
-  command->add_option("-o,--output", flags->output,
-                      help_text("write the trace (Chrome's JSON) to this file"));
+  command->add_option(
+      "-o,--output", flags->output, help_text("write the trace (Chrome's JSON) to this file"));
   command->add_flag("--json", flags->json, "the trace itself in place of the overview");
-  command->add_option("--max-slices", flags->most_slices,
-                      help_text("draw neighbouring kernels together where there are more (default "
-                                "100000)"))
+  command
+      ->add_option("--max-slices",
+                   flags->most_slices,
+                   help_text("draw neighbouring kernels together where there are more (default "
+                             "100000)"))
       ->check(CLI::Range(std::size_t{100}, std::size_t{10'000'000}));
   add_scenario_flags(*command, *flags);
   command->footer(

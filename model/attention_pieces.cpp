@@ -12,9 +12,9 @@ double real(std::int64_t value) {
   return static_cast<double>(value);
 }
 
-// Queries of a share of the sequence against all keys: as many products as all queries of that share
-// of the heads have, over as many keys each. Where the heads cannot be shared out, the same products
-// with shorter sequences.
+// Queries of a share of the sequence against all keys: as many products as all queries of that
+// share of the heads have, over as many keys each. Where the heads cannot be shared out, the same
+// products with shorter sequences.
 Attention share_of_queries(Attention a, std::int64_t ranks) {
   const std::int64_t heads = a.batch * a.heads;
   if (heads % ranks != 0) {
@@ -67,9 +67,15 @@ Attention StageBuilder::whole_attention(const Attending& seen) const {
 void StageBuilder::fused_attention(const Attending& seen) {
   if (parallel_.context > 1) {
     switch (parallel_.context_mode) {
-      case ContextMode::ring: ring_attention(seen); break;
-      case ContextMode::all_gather: gathered_attention(seen); break;
-      case ContextMode::all_to_all: exchanged_attention(seen); break;
+      case ContextMode::ring:
+        ring_attention(seen);
+        break;
+      case ContextMode::all_gather:
+        gathered_attention(seen);
+        break;
+      case ContextMode::all_to_all:
+        exchanged_attention(seen);
+        break;
     }
   } else {
     Attention a = whole_attention(seen);
@@ -84,12 +90,12 @@ void StageBuilder::fused_attention(const Attending& seen) {
   }
 }
 
-// Ring attention (Liu et al. 2023, arXiv 2310.01889), as Transformer Engine runs it: keys and values
-// travel from rank to rank while the block that is there is worked on, and each block's result is
-// merged with those before in fp32. In backward the gradients of keys and values travel behind them,
-// one step later, and end where they belong. Under a causal mask a rank holds the i-th stretch of
-// 2 ranks from either end (zigzag), so that every step but the first is half a block: all queries
-// against half of the keys or half of them against all.
+// Ring attention (Liu et al. 2023, arXiv 2310.01889), as Transformer Engine runs it: keys and
+// values travel from rank to rank while the block that is there is worked on, and each block's
+// result is merged with those before in fp32. In backward the gradients of keys and values travel
+// behind them, one step later, and end where they belong. Under a causal mask a rank holds the i-th
+// stretch of 2 ranks from either end (zigzag), so that every step but the first is half a block:
+// all queries against half of the keys or half of them against all.
 void StageBuilder::ring_attention(const Attending& seen) {
   const std::int64_t steps = parallel_.context;
   const Dtype type = compute();
@@ -125,13 +131,14 @@ void StageBuilder::ring_attention(const Attending& seen) {
                       first || last ? 1 : 2);
     backward("attention", first ? own : other);
     if (first) continue;
-    backward("attention merge", pass(PassKind::add, (shape_.heads + 2 * shape_.kv_heads) * d, type));
+    backward("attention merge",
+             pass(PassKind::add, (shape_.heads + 2 * shape_.kv_heads) * d, type));
   }
 }
 
 // All keys and values gathered before, their gradients summed and scattered after (Llama Team 2024,
-// arXiv 2407.21783, section 3.3.2). The rank's queries lie at both ends of the sequence, so that all
-// ranks have as many products.
+// arXiv 2407.21783, section 3.3.2). The rank's queries lie at both ends of the sequence, so that
+// all ranks have as many products.
 void StageBuilder::gathered_attention(const Attending& seen) {
   const std::int64_t ranks = parallel_.context;
   const double kv = real(training_.batch * training_.seq * 2 * shape_.kv_heads * shape_.head_dim) *
@@ -146,9 +153,9 @@ void StageBuilder::gathered_attention(const Attending& seen) {
       "gradients of keys and values", Axis::context, CollectiveKind::reduce_scatter, kv);
 }
 
-// Ulysses (Jacobs et al. 2023, arXiv 2309.14509): query, key and value travel from all heads of a share of
-// the tokens to all tokens of a share of the heads, each by an all-to-all, and the result back. What leaves
-// is laid out by rank, and what came by sequence.
+// Ulysses (Jacobs et al. 2023, arXiv 2309.14509): query, key and value travel from all heads of a
+// share of the tokens to all tokens of a share of the heads, each by an all-to-all, and the result
+// back. What leaves is laid out by rank, and what came by sequence.
 void StageBuilder::exchanged_attention(const Attending& seen) {
   const std::int64_t ranks = parallel_.context;
   const std::int64_t d = shape_.head_dim;
@@ -197,7 +204,8 @@ void StageBuilder::attention_core(const Attending& seen, bool again) {
     }
   };
   add("attention scores", Gemm{t, keys, d, heads, type, Layout::TN});
-  if (!fused_kernels() && scales_scores(shape_.family)) add("attention scale", scores(PassKind::copy));
+  if (!fused_kernels() && scales_scores(shape_.family))
+    add("attention scale", scores(PassKind::copy));
   if (!fused_kernels()) add("attention mask", scores(PassKind::add_broadcast));
   add("attention softmax", scores(PassKind::softmax));
   if (shape_.dropout > 0) add("attention dropout", scores(PassKind::dropout));
@@ -205,10 +213,9 @@ void StageBuilder::attention_core(const Attending& seen, bool again) {
 }
 
 // Scores as a tensor: two batched products, and between them scale, mask, softmax and dropout, each
-// a pass over heads x t x t elements of its own, forward and backward (the mask has no backward), or
-// scale, mask and softmax one pass.
-// The batched products want each head's rows together: query, key, value and the result are copied,
-// and so are their gradients.
+// a pass over heads x t x t elements of its own, forward and backward (the mask has no backward),
+// or scale, mask and softmax one pass. The batched products want each head's rows together: query,
+// key, value and the result are copied, and so are their gradients.
 void StageBuilder::unfused_attention(const Attending& seen) {
   const std::int64_t heads = training_.batch * shape_.heads;
   const std::int64_t t = training_.seq;

@@ -93,8 +93,8 @@ bool same_chip(const GpuProfile& gpu, const GpuProfile& reference) {
          rate(gpu, Dtype::fp32) == rate(reference, Dtype::fp32);
 }
 
-// A card is built so that its products just about reach its power limit. A lower limit does not make
-// the same chip draw less for the same work.
+// A card is built so that its products just about reach its power limit. A lower limit does not
+// make the same chip draw less for the same work.
 void scale_power(GpuProfile& out, const GpuProfile& reference) {
   const double watts = same_chip(out, reference) ? 1 : ratio(out.power_W, reference.power_W);
   out.power = reference.power;

@@ -22,8 +22,8 @@ enum class CollectiveKind : std::uint8_t {
   send_recv,  // every rank to its neighbour
 };
 
-// busbw = algbw x factor(n), as nccl-tests defines them (its doc/PERFORMANCE.md): the bytes that each
-// rank must send for each byte of the message, so that busbw compares with the link's rate.
+// busbw = algbw x factor(n), as nccl-tests defines them (its doc/PERFORMANCE.md): the bytes that
+// each rank must send for each byte of the message, so that busbw compares with the link's rate.
 // The message is the whole array: all_gather's output, reduce_scatter's input.
 struct CollectiveInfo {
   CollectiveKind kind;
@@ -51,7 +51,8 @@ constexpr std::optional<CollectiveKind> parse_collective(std::string_view name) 
   return std::nullopt;
 }
 
-// Bytes a rank sends for each byte of the message: 2 (n - 1) / n for a ring all-reduce, 0 for n = 1.
+// Bytes a rank sends for each byte of the message: 2 (n - 1) / n for a ring all-reduce, 0 for n
+// = 1.
 constexpr double traffic_factor(CollectiveKind kind, std::int64_t ranks) {
   if (ranks <= 1) return 0;
   if (info(kind).passes == 0) return 1;
@@ -63,7 +64,9 @@ constexpr double traffic_factor(CollectiveKind kind, std::int64_t ranks) {
 // message, the bandwidth of the largest, and between the two the protocols' and channels' ramp.
 // Monotone in the message and continuous for any parameters within their bounds.
 template <typename T>
-SecondsOf<T> collective_formula(CollectiveKind kind, std::int64_t ranks, double message_bytes,
+SecondsOf<T> collective_formula(CollectiveKind kind,
+                                std::int64_t ranks,
+                                double message_bytes,
                                 const CollectiveParameters<T>& p) {
   const double wire = message_bytes * traffic_factor(kind, ranks);
   return SecondsOf<T>{p.latency_us * 1e-6 + p.ramp_us * 1e-6 * std::sqrt(message_bytes / 1e6) +

@@ -27,7 +27,10 @@ struct ResidualBlock {
 
 constexpr std::int64_t bottleneck_widening = 4;
 
-ResidualBlock residual_block(std::int64_t in, std::int64_t width, std::int64_t stride, bool bottleneck) {
+ResidualBlock residual_block(std::int64_t in,
+                             std::int64_t width,
+                             std::int64_t stride,
+                             bool bottleneck) {
   ResidualBlock out;
   const std::int64_t wide = bottleneck ? bottleneck_widening * width : width;
   if (bottleneck) {
@@ -76,7 +79,9 @@ class ConvnetWriter {
   StageWork finish() { return b_.finish(); }
 
  private:
-  [[nodiscard]] std::int64_t pixels(std::int64_t size) const { return training_.batch * size * size; }
+  [[nodiscard]] std::int64_t pixels(std::int64_t size) const {
+    return training_.batch * size * size;
+  }
   [[nodiscard]] Pass pass(PassKind kind, std::int64_t size, std::int64_t channels) const {
     return {kind, pixels(size), channels, b_.compute()};
   }
@@ -94,8 +99,15 @@ class ConvnetWriter {
 void ConvnetWriter::convolution(const ConvLayer& layer, std::int64_t size, bool input_gradient) {
   const bool mixed = training_.precision.mixed;
   const std::int64_t weights = layer.in * layer.out * layer.kernel * layer.kernel;
-  Convolution c{training_.batch, layer.in,     size,         size, layer.out,
-                layer.kernel,    layer.kernel, layer.stride, layer.kernel / 2};
+  Convolution c{training_.batch,
+                layer.in,
+                size,
+                size,
+                layer.out,
+                layer.kernel,
+                layer.kernel,
+                layer.stride,
+                layer.kernel / 2};
   c.dtype = b_.compute();
   const std::int64_t columns = weights / layer.out;
   b_.begin();
@@ -165,8 +177,7 @@ void ConvnetWriter::block(const ResidualBlock& block) {
     const bool last = i + 1 == block.branch.size();
     convolution(layer, size_, true);
     if (layer.stride > 1) size_ = halved(size_);
-    batch_norm(
-        layer, size_, last ? PassKind::fused_batch_norm_add : PassKind::fused_batch_norm);
+    batch_norm(layer, size_, last ? PassKind::fused_batch_norm_add : PassKind::fused_batch_norm);
     if (!last) relu(size_, layer.out);
   }
   if (block.shortcut) {

@@ -1,6 +1,6 @@
 // The ResNet family (He et al. 2015, Deep Residual Learning; torchvision's v1.5, which strides in a
-// bottleneck's 3 x 3 convolution): its parameter tensors and every operator of a step, in channels-last
-// layout as convolutions on tensor cores want it.
+// bottleneck's 3 x 3 convolution): its parameter tensors and every operator of a step, in
+// channels-last layout as convolutions on tensor cores want it.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -48,8 +48,8 @@ Gemm implicit_gemm(const Convolution& c, int multiprocessors) {
   constexpr std::int64_t shallowest = 512;
   const std::int64_t tiles =
       c.groups * ((out + tile - 1) / tile) * ((in * window + tile - 1) / tile);
-  const std::int64_t parts =
-      std::clamp<std::int64_t>(multiprocessors / tiles, 1, std::max<std::int64_t>(1, rows / shallowest));
+  const std::int64_t parts = std::clamp<std::int64_t>(
+      multiprocessors / tiles, 1, std::max<std::int64_t>(1, rows / shallowest));
   return {out, in * window, (rows + parts - 1) / parts, c.groups * parts, c.dtype, Layout::NT};
 }
 

@@ -1,5 +1,5 @@
-// A convolution over images and its two gradients, as plain data: sizes, work and the matrix product
-// that it amounts to. Its cost is in model/cost.h.
+// A convolution over images and its two gradients, as plain data: sizes, work and the matrix
+// product that it amounts to. Its cost is in model/cost.h.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -15,11 +15,11 @@ struct Gemm;
 enum class ConvolutionDirection : std::uint8_t { forward, dgrad, wgrad };
 
 // The op names of measurement files and of the command line, in the order of the enumerators.
-inline constexpr std::array<std::string_view, 3> convolution_names{"conv", "conv_dgrad",
-                                                                   "conv_wgrad"};
+inline constexpr std::array<std::string_view, 3> convolution_names{
+    "conv", "conv_dgrad", "conv_wgrad"};
 
-// `batch` images of `channels` x height x width, channels last, with `out` filters of kernel_height x
-// kernel_width. The gradients have the sizes of the forward convolution that they belong to.
+// `batch` images of `channels` x height x width, channels last, with `out` filters of kernel_height
+// x kernel_width. The gradients have the sizes of the forward convolution that they belong to.
 struct Convolution {
   std::int64_t batch = 1;
   std::int64_t channels = 0;
@@ -35,7 +35,8 @@ struct Convolution {
   Dtype dtype = Dtype::bf16;
 };
 
-// Rows and columns of the result; at least 1 for sizes that make sense (kernel <= size + 2 padding).
+// Rows and columns of the result; at least 1 for sizes that make sense (kernel <= size + 2
+// padding).
 constexpr std::int64_t out_height(const Convolution& c) {
   return (c.height + 2 * c.padding - c.kernel_height) / c.stride + 1;
 }
@@ -43,12 +44,15 @@ constexpr std::int64_t out_width(const Convolution& c) {
   return (c.width + 2 * c.padding - c.kernel_width) / c.stride + 1;
 }
 
-// 2 batch out_height out_width out channels kernel_height kernel_width / groups, in every direction.
+// 2 batch out_height out_width out channels kernel_height kernel_width / groups, in every
+// direction.
 Flops flops(const Convolution& convolution);
 // Image, filters and result once each.
 Bytes bytes(const Convolution& convolution);
 // Fewer channels than 8 (an RGB image) are padded to 8 before tensor cores take them.
-constexpr bool is_narrow(const Convolution& c) { return c.channels / c.groups % 8 != 0; }
+constexpr bool is_narrow(const Convolution& c) {
+  return c.channels / c.groups % 8 != 0;
+}
 
 // The product of the same FLOP (implicit GEMM; Chetlur et al. 2014, cuDNN, section 3), with padded
 // channels:

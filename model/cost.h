@@ -19,9 +19,9 @@ namespace stepsight {
 struct GpuProfile;
 class SurfaceMemory;
 
-// What a product's time depends on of the card, beside its parameters. `warp_groups`: products are issued
-// by groups of four warps and run asynchronously (PTX ISA, wgmma and tcgen05: Hopper, and Blackwell of
-// data centres).
+// What a product's time depends on of the card, beside its parameters. `warp_groups`: products are
+// issued by groups of four warps and run asynchronously (PTX ISA, wgmma and tcgen05: Hopper, and
+// Blackwell of data centres).
 struct Multiprocessors {
   int count = 0;
   bool warp_groups = true;
@@ -40,8 +40,8 @@ T smooth_max(const T& a, const T& b) {
   return larger * sqrt(sqrt(1.0 + squared * squared));
 }
 
-// The same with the power of three, at most 26 % above the larger: a product's loads hide less of its
-// arithmetic than a pass's do.
+// The same with the power of three, at most 26 % above the larger: a product's loads hide less of
+// its arithmetic than a pass's do.
 template <typename T>
 T smooth_max_of_product(const T& a, const T& b) {
   using std::cbrt;
@@ -58,32 +58,34 @@ struct Tile {
 };
 
 // What a library's kernels can do: edges of their tiles, the largest area whose sums the registers
-// hold, and the waves up to which a product is still cut along k, so that more multiprocessors have work.
+// hold, and the waves up to which a product is still cut along k, so that more multiprocessors have
+// work.
 struct KernelFamily {
   std::span<const double> edges;
   double largest_tile;
   double most_split_waves;
 };
 
-// cuBLAS' kernels for warp groups: edges of 64 to 256 in steps of 32, one of them a multiple of the 64 rows
-// that a warp group computes.
+// cuBLAS' kernels for warp groups: edges of 64 to 256 in steps of 32, one of them a multiple of the
+// 64 rows that a warp group computes.
 inline constexpr std::array<double, 7> wide_edges{64, 96, 128, 160, 192, 224, 256};
 inline constexpr KernelFamily wide_kernels{wide_edges, 160 * 256, 1.5};
-// Where those kernels cannot go the library falls back to its kernels of cards without warp groups, with
-// fewer tiles to choose from (NVIDIA, Matrix Multiplication Background, section 3: 256 x 128 down to
-// 64 x 64) and cheap cuts along k. How many waves: by the least error on misaligned products of an H200;
-// on the aligned ones of an A100 these kernels leave 5.0 % to the formula's error, wide ones 6.7 %.
+// Where those kernels cannot go the library falls back to its kernels of cards without warp groups,
+// with fewer tiles to choose from (NVIDIA, Matrix Multiplication Background, section 3: 256 x 128
+// down to 64 x 64) and cheap cuts along k. How many waves: by the least error on misaligned
+// products of an H200; on the aligned ones of an A100 these kernels leave 5.0 % to the formula's
+// error, wide ones 6.7 %.
 inline constexpr std::array<double, 3> narrow_edges{64, 128, 256};
 inline constexpr KernelFamily narrow_kernels{narrow_edges, 128 * 256, 8};
 
 // Parts of a tile's depth; each is at least `shallowest_part` deep.
-inline constexpr std::array<double, 17> depth_splits{1,  2,  3,  4,  5,  6,  7,  8, 10,
-                                                     12, 14, 16, 20, 24, 32, 40, 48};
+inline constexpr std::array<double, 17> depth_splits{
+    1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32, 40, 48};
 inline constexpr double shallowest_part = 256;
 
 // Rows that are not aligned to 16 bytes are out of reach of Hopper's bulk loads, fp32 of its tensor
-// cores, and tf32 of their asynchronous instructions unless both factors lie along k (PTX ISA, wgmma:
-// only 16-bit factors can be transposed).
+// cores, and tf32 of their asynchronous instructions unless both factors lie along k (PTX ISA,
+// wgmma: only 16-bit factors can be transposed).
 inline bool is_narrow(const Gemm& gemm) {
   return alignment(gemm) < 16 || gemm.dtype == Dtype::fp32 ||
          (gemm.dtype == Dtype::tf32 && gemm.layout != Layout::TN);
@@ -99,7 +101,7 @@ struct Tiling {
 // What one tile costs beyond its work, by the kernels that the product can take.
 template <typename T>
 struct TileCosts {
-  T edge;     // tile_edge of the parameters
+  T edge;  // tile_edge of the parameters
   T ramp_k;
   T split_k;
 };
@@ -132,8 +134,8 @@ T rounded_waves(double waves, const GemmParameters<T>& p) {
 // The tiling that takes the least time, as a library's heuristic aims at.
 Tiling best_tiling(const Gemm& gemm, const GemmParameters<double>& p, Multiprocessors sms);
 
-// What the storage of the matrices makes of a tile's time: of aligned ones their layout, of others how
-// wide their rows can still be read, and which of them.
+// What the storage of the matrices makes of a tile's time: of aligned ones their layout, of others
+// how wide their rows can still be read, and which of them.
 template <typename T>
 T storage_slowdown(const Gemm& gemm, const GemmParameters<T>& p) {
   const int rows = alignment(gemm);
@@ -141,12 +143,14 @@ T storage_slowdown(const Gemm& gemm, const GemmParameters<T>& p) {
     return gemm.layout == Layout::TN ? T(1.0)
                                      : (gemm.layout == Layout::NN ? p.nn_slowdown : p.nt_slowdown);
   }
-  const T& slowdown = rows == 8 ? p.rows8_slowdown
-                                : (rows == 4 ? p.rows4_slowdown : p.rows2_slowdown);
+  const T& slowdown =
+      rows == 8 ? p.rows8_slowdown : (rows == 4 ? p.rows4_slowdown : p.rows2_slowdown);
   const int result_rows = gemm.n == 1 ? 16 : row_alignment(gemm.n, gemm.dtype);
-  const bool odd_n = gemm.layout == Layout::TN && result_rows <= 2 && row_alignment(gemm.k, gemm.dtype) > 2;
+  const bool odd_n =
+      gemm.layout == Layout::TN && result_rows <= 2 && row_alignment(gemm.k, gemm.dtype) > 2;
   if (odd_n) return slowdown * p.odd_n_slowdown;
-  if (gemm.layout != Layout::NT && (result_rows == 16 || result_rows <= 2)) return slowdown * p.misaligned_k_slowdown;
+  if (gemm.layout != Layout::NT && (result_rows == 16 || result_rows <= 2))
+    return slowdown * p.misaligned_k_slowdown;
   return slowdown;
 }
 
@@ -203,14 +207,14 @@ SecondsOf<T> attention_formula(const Attention& a,
   return SecondsOf<T>{p.overhead_us * 1e-6 + busy};
 }
 
-// Time of the product that a convolution amounts to, without its memory traffic, which a convolution's
-// overlapping windows do not have.
+// Time of the product that a convolution amounts to, without its memory traffic, which a
+// convolution's overlapping windows do not have.
 Seconds convolution_product(const Convolution& convolution,
                             GemmParameters<double> p,
                             Multiprocessors sms);
 
-// Time of a convolution whose product takes `product`: that times factors for the direction (each has
-// parameters of its own), for windows and for padded channels; at least its bytes.
+// Time of a convolution whose product takes `product`: that times factors for the direction (each
+// has parameters of its own), for windows and for padded channels; at least its bytes.
 template <typename T>
 SecondsOf<T> convolution_formula(const Convolution& c,
                                  Seconds product,
@@ -239,8 +243,8 @@ struct Cost {
   bool clocked = false;   // bound by instructions: takes longer at a lower clock; else by memory
 };
 
-// The formula with the profile's parameters times the measured residual. With a memory of earlier questions
-// the same, to the last digit.
+// The formula with the profile's parameters times the measured residual. With a memory of earlier
+// questions the same, to the last digit.
 Cost cost(const Gemm& gemm, const GpuProfile& gpu, SurfaceMemory* memory = nullptr);
 Cost cost(const Attention& attention, const GpuProfile& gpu, SurfaceMemory* memory = nullptr);
 Cost cost(const Pass& pass, const GpuProfile& gpu, SurfaceMemory* memory = nullptr);

@@ -22,7 +22,9 @@ inline constexpr std::array<DtypeInfo, 5> dtypes{{
     {Dtype::fp8, "fp8", 1},
 }};
 
-constexpr const DtypeInfo& info(Dtype dtype) { return dtypes[static_cast<std::size_t>(dtype)]; }
+constexpr const DtypeInfo& info(Dtype dtype) {
+  return dtypes[static_cast<std::size_t>(dtype)];
+}
 
 constexpr std::optional<Dtype> parse_dtype(std::string_view name) {
   for (const DtypeInfo& row : dtypes) {

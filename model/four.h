@@ -1,6 +1,6 @@
-// Four numbers that a processor works on at once; as many instructions for one. Each is worked on as it
-// would be alone, so that results do not depend on it. (Left to themselves, compilers write such loops out
-// number by number.)
+// Four numbers that a processor works on at once; as many instructions for one. Each is worked on
+// as it would be alone, so that results do not depend on it. (Left to themselves, compilers write
+// such loops out number by number.)
 #pragma once
 #include <cstdint>
 #include <cstring>

@@ -37,11 +37,16 @@ constexpr int kernel_count(const Work& work) {
   switch (pass->kind) {
     case PassKind::layer_norm_backward:
     case PassKind::rms_norm_backward:
-    case PassKind::bias_gradient: return 2;
-    case PassKind::embedding_backward: return 25;
-    case PassKind::batch_norm: return 4;
-    case PassKind::batch_norm_backward: return 3;
-    default: return 1;
+    case PassKind::bias_gradient:
+      return 2;
+    case PassKind::embedding_backward:
+      return 25;
+    case PassKind::batch_norm:
+      return 4;
+    case PassKind::batch_norm_backward:
+      return 3;
+    default:
+      return 1;
   }
 }
 

@@ -17,7 +17,9 @@ std::int64_t key_value_width(const ModelShape& s) {
 }
 
 void narrow_norm(StageBuilder& b, std::int64_t width) {
-  const auto pass = [&](PassKind kind) { return Pass{kind, b.stream_tokens(), width, b.compute()}; };
+  const auto pass = [&](PassKind kind) {
+    return Pass{kind, b.stream_tokens(), width, b.compute()};
+  };
   b.begin();
   b.forward("latent norm", pass(b.fused() ? PassKind::fused_norm : PassKind::rms_norm));
   b.backward("latent norm",
@@ -54,35 +56,54 @@ void rotate_and_assemble(StageBuilder& b, const ModelShape& s) {
 
 void latent_attention(StageBuilder& b, const ModelShape& s) {
   if (s.q_rank > 0) {
-    b.linear({.label = "query down", .in = s.hidden, .out = s.q_rank, .input = b.stream(), .siblings = 1});
+    b.linear({.label = "query down",
+              .in = s.hidden,
+              .out = s.q_rank,
+              .input = b.stream(),
+              .siblings = 1});
     narrow_norm(b, s.q_rank);
     b.linear({.label = "query up", .in = s.q_rank, .out = query_width(s), .input = b.compute()});
   } else {
-    b.linear({.label = "query", .in = s.hidden, .out = query_width(s), .input = b.stream(), .siblings = 1});
+    b.linear({.label = "query",
+              .in = s.hidden,
+              .out = query_width(s),
+              .input = b.stream(),
+              .siblings = 1});
   }
   b.linear({.label = "key-value down",
             .in = s.hidden,
             .out = s.kv_rank + s.rope_dim,
             .input = b.stream()});
   narrow_norm(b, s.kv_rank);
-  b.linear({.label = "key-value up", .in = s.kv_rank, .out = key_value_width(s), .input = b.compute()});
+  b.linear(
+      {.label = "key-value up", .in = s.kv_rank, .out = key_value_width(s), .input = b.compute()});
   rotate_and_assemble(b, s);
   const Training& t = b.training();
-  Attention a{t.batch, s.heads, s.heads, t.seq, (s.head_dim + s.rope_dim + s.v_dim) / 2,
-              true,    false,   false,   b.compute(), t.attention_kernel};
+  Attention a{t.batch,
+              s.heads,
+              s.heads,
+              t.seq,
+              (s.head_dim + s.rope_dim + s.v_dim) / 2,
+              true,
+              false,
+              false,
+              b.compute(),
+              t.attention_kernel};
   b.begin();
   b.forward("attention", a);
   a.backward = true;
   b.backward("attention", a);
-  b.save(real(b.stream_tokens()) * (real(2 * query_width(s) + s.heads * s.v_dim) * info(b.compute()).bytes +
-                             4 * real(s.heads)));
+  b.save(
+      real(b.stream_tokens()) *
+      (real(2 * query_width(s) + s.heads * s.v_dim) * info(b.compute()).bytes + 4 * real(s.heads)));
   b.linear({.label = "attention output",
             .in = s.heads * s.v_dim,
             .out = s.hidden,
             .input = b.compute()});
 }
 
-std::vector<std::pair<std::string_view, std::int64_t>> latent_attention_tensors(const ModelShape& s) {
+std::vector<std::pair<std::string_view, std::int64_t>> latent_attention_tensors(
+    const ModelShape& s) {
   std::vector<std::pair<std::string_view, std::int64_t>> out;
   if (s.q_rank > 0) {
     out = {{"q_down.weight", s.hidden * s.q_rank},

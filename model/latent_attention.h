@@ -13,12 +13,13 @@
 
 namespace stepsight {
 
-// From the norm before it to the output layer. Precondition: shape.kv_rank > 0. In training keys and
-// values are written out for all heads. Always fused attention; its kernel is costed with a head width
-// of (query's + value's) / 2, which has the same FLOP forward.
+// From the norm before it to the output layer. Precondition: shape.kv_rank > 0. In training keys
+// and values are written out for all heads. Always fused attention; its kernel is costed with a
+// head width of (query's + value's) / 2, which has the same FLOP forward.
 void latent_attention(StageBuilder& b, const ModelShape& shape);
 
-std::vector<std::pair<std::string_view, std::int64_t>> latent_attention_tensors(const ModelShape& shape);
+std::vector<std::pair<std::string_view, std::int64_t>> latent_attention_tensors(
+    const ModelShape& shape);
 
 std::vector<std::string> latent_attention_problems(const ModelShape& shape);
 

@@ -216,8 +216,8 @@ MachineRates machine_rates(const LinkClass& link, std::int64_t gpus) {
   return out;
 }
 
-// GB/s that a group has of a machine's adapters, with `gpus` GPUs on it: adapters belong to GPUs, those
-// of idle GPUs are not used, and groups that talk at the same time share them evenly.
+// GB/s that a group has of a machine's adapters, with `gpus` GPUs on it: adapters belong to GPUs,
+// those of idle GPUs are not used, and groups that talk at the same time share them evenly.
 double network_GBps(const LinkClass& link, const CollectiveGroup& group, bool wire) {
   const Fabric& f = link.fabric;
   const std::int64_t gpus = std::max<std::int64_t>(1, group.ranks / group.nodes);
@@ -386,9 +386,9 @@ double wire_busbw(const LinkClass& link, const CollectiveGroup& group) {
   const auto ranks = static_cast<double>(group.ranks);
   const auto machines = static_cast<double>(group.nodes);
   const double network =
-      network_GBps(link, group, true) *
-      (group.kind == CollectiveKind::all_reduce ? (ranks - 1) / ranks * machines / (machines - 1)
-                                                : (ranks - 1) / (ranks - n));
+      network_GBps(link, group, true) * (group.kind == CollectiveKind::all_reduce
+                                             ? (ranks - 1) / ranks * machines / (machines - 1)
+                                             : (ranks - 1) / (ranks - n));
   return n > 1 ? std::min(inside, std::max(network, 0.0)) : network;
 }
 

@@ -9,7 +9,8 @@
 //   nv2..nv18             NVLinks of a pair
 //   pcie2..6, x1..x16     generation and lanes of each GPU's slot
 //   p2p, nop2p            whether peers reach each other (nop2p: through host memory)
-//   pxb, phb              how far NCCL lets them: behind PCIe switches only (today's default for more
+//   pxb, phb              how far NCCL lets them: behind PCIe switches only (today's default for
+//   more
 //                         than two cards), or under one host bridge (Intel hosts before that);
 //                         without the word anywhere. The others go through host memory
 //   1s, 2s                cards on one socket or spread over two (else two above four cards)

@@ -1,6 +1,6 @@
-// Measured times over one size, beside a formula: between two points the time lies on the straight line
-// between theirs, as a latency and a rate would have it. So a curve through times that do not fall does
-// not fall either, which a formula times an interpolated residual would not promise.
+// Measured times over one size, beside a formula: between two points the time lies on the straight
+// line between theirs, as a latency and a rate would have it. So a curve through times that do not
+// fall does not fall either, which a formula times an interpolated residual would not promise.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -22,8 +22,8 @@ class MeasuredCurve {
     std::ranges::sort(samples_, {}, &Sample::size);
   }
 
-  // The time of a size, `formula(size)` being the formula's: the formula alone without points, and times
-  // the end's residual beyond the ends.
+  // The time of a size, `formula(size)` being the formula's: the formula alone without points, and
+  // times the end's residual beyond the ends.
   template <typename Formula>
   [[nodiscard]] double time(double size, const Formula& formula) const {
     if (samples_.empty()) return formula(size);

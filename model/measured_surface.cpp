@@ -83,7 +83,8 @@ void divide(Row& row, float by, std::size_t first) {
   each_four(row, first, [&](Four x, std::size_t) { return x / by; });
 }
 void subtract(Row& from, const Row& what, float times, std::size_t first) {
-  each_four(from, first, [&](Four x, std::size_t i) { return x - times * four_at(what.data() + i); });
+  each_four(
+      from, first, [&](Four x, std::size_t i) { return x - times * four_at(what.data() + i); });
 }
 
 // The neighbours' coordinates, by axis.
@@ -99,10 +100,11 @@ Coordinates coordinates_of(const Nearest& nearest, std::size_t count, Axes axes)
 // L of C + scatter = L L^T by Cholesky, C the neighbours' correlations among themselves, and L^-1
 // residuals.
 //
-// Everything lies in rows of as many numbers as there can be neighbours: the matrix by columns, each taken
-// off all later ones at once. What a row holds before its diagonal or behind the last neighbour is written
-// and never read.
-void factor(const Nearest& nearest, const Coordinates& at, std::size_t n, Axes axes, Factored& out) {
+// Everything lies in rows of as many numbers as there can be neighbours: the matrix by columns,
+// each taken off all later ones at once. What a row holds before its diagonal or behind the last
+// neighbour is written and never read.
+void factor(
+    const Nearest& nearest, const Coordinates& at, std::size_t n, Axes axes, Factored& out) {
   out.count = n;
   out.columns = {};
   Row other{};
@@ -136,8 +138,8 @@ bool is_of(const Factored& factored, const Nearest& nearest, std::size_t count) 
   return true;
 }
 
-// w . residuals for the weights of (C + scatter) w = c, c the neighbours' correlations with the query. The
-// mean far away is 0, the formula alone.
+// w . residuals for the weights of (C + scatter) w = c, c the neighbours' correlations with the
+// query. The mean far away is 0, the formula alone.
 double kriged(const Nearest& nearest, const Point& query, Axes axes, Factored& known) {
   std::size_t n = 0;
   while (n < nearest.wanted && nearest.best[n].sample != nullptr) ++n;
@@ -228,8 +230,9 @@ MeasuredSurface::Answer MeasuredSurface::answer(const Found& found) const {
   if (distance == 0) return {mean_within(nearest, same_place), 0};
   if (interpolation_ == Interpolation::average) {
     Factored once;
-    const double estimate = kriged(nearest, query, axes_, place != nullptr ? place->factored : once) *
-                            off_axis_correlation(query);
+    const double estimate =
+        kriged(nearest, query, axes_, place != nullptr ? place->factored : once) *
+        off_axis_correlation(query);
     return {bounded_by(nearest, estimate, 0, 0), distance};
   }
   const double faded = 1.0 / (1.0 + (distance / fade) * (distance / fade));
@@ -250,14 +253,16 @@ MeasuredSurface::Answer MeasuredSurface::at_nearer(const Point& first,
   return answer(other.distance < found.distance ? other : found);
 }
 
-SurfaceMemory::Neighbourhood& SurfaceMemory::near(const MeasuredSurface::Sample* surface, const Point& query) {
+SurfaceMemory::Neighbourhood& SurfaceMemory::near(const MeasuredSurface::Sample* surface,
+                                                  const Point& query) {
   // Enough for the operators of a model, few enough for a core's own cache.
   constexpr std::size_t places = 512;
   constexpr float cell = 0.5F;
   if (places_.empty()) places_.resize(places);
   auto hash = static_cast<std::uint64_t>(std::bit_cast<std::uintptr_t>(surface));
   for (const float coordinate : query) {
-    hash = (hash ^ std::bit_cast<std::uint32_t>(std::floor(coordinate / cell))) * 0xff51afd7ed558ccdU;
+    hash =
+        (hash ^ std::bit_cast<std::uint32_t>(std::floor(coordinate / cell))) * 0xff51afd7ed558ccdU;
     hash ^= hash >> 32U;
   }
   return places_[hash % places];

@@ -47,10 +47,11 @@ class MeasuredSurface {
   explicit MeasuredSurface(std::vector<Sample> samples,
                            Interpolation interpolation = Interpolation::plane);
 
-  // With a memory of earlier queries: the same answer, to the last digit, and sooner near one of them. The
-  // surface must outlive the memory.
+  // With a memory of earlier queries: the same answer, to the last digit, and sooner near one of
+  // them. The surface must outlive the memory.
   [[nodiscard]] Answer at(const Point& query, SurfaceMemory* memory = nullptr) const;
-  // The answer to the one of two queries that a point lies nearer to; to the first where both are as near.
+  // The answer to the one of two queries that a point lies nearer to; to the first where both are
+  // as near.
   [[nodiscard]] Answer at_nearer(const Point& first,
                                  const Point& second,
                                  SurfaceMemory* memory = nullptr) const;
@@ -70,9 +71,9 @@ class MeasuredSurface {
   Interpolation interpolation_ = Interpolation::plane;
 };
 
-// What earlier queries found of their surroundings, on whatever surface. For one thread. The points of a
-// sweep lie close to one another: most find the same neighbours as the one before, and need only be told
-// how far from each they are.
+// What earlier queries found of their surroundings, on whatever surface. For one thread. The points
+// of a sweep lie close to one another: most find the same neighbours as the one before, and need
+// only be told how far from each they are.
 class SurfaceMemory {
  public:
   // A system of equations among neighbours, solved as far as it does not depend on the query
@@ -91,11 +92,13 @@ class SurfaceMemory {
     MeasuredSurface::Point centre{};              // the query it was made for
     float reach = 0;  // every sample of the surface that is nearer to the centre is among these
     std::size_t count = 0;
-    std::array<const MeasuredSurface::Sample*, most_samples> samples{};  // nearest to the centre first
+    std::array<const MeasuredSurface::Sample*, most_samples>
+        samples{};  // nearest to the centre first
     Factored factored;
   };
 
-  // Where what is known about a surface near a query is kept, be it about that or about something else.
+  // Where what is known about a surface near a query is kept, be it about that or about something
+  // else.
   Neighbourhood& near(const MeasuredSurface::Sample* surface, const MeasuredSurface::Point& query);
 
  private:

@@ -11,8 +11,8 @@
 
 namespace stepsight {
 
-// The clock of the multiprocessors while a point was timed: nobody looked, at least 97 % of the card's
-// highest, or lowered (power, heat).
+// The clock of the multiprocessors while a point was timed: nobody looked, at least 97 % of the
+// card's highest, or lowered (power, heat).
 enum class SeenClock : std::uint8_t { unknown, full, lowered };
 
 // `source` indexes Measurements::sources.
@@ -92,11 +92,11 @@ struct OverlapPoint {
   OverlapWork victim = OverlapWork::gemm;
   OverlapWork aggressor = OverlapWork::copy;
   std::string victim_name, aggressor_name;  // "all_reduce", "gemm_8192"; empty = not stated
-  double bytes = 0;            // of the collective's message or the copy; 0 = not stated
-  std::int64_t channels = 0;   // blocks of the collective's kernel; 0 = the library's own choice
-  double alone_us = 0;         // of one instance of the victim; 0 = not stated
+  double bytes = 0;           // of the collective's message or the copy; 0 = not stated
+  std::int64_t channels = 0;  // blocks of the collective's kernel; 0 = the library's own choice
+  double alone_us = 0;        // of one instance of the victim; 0 = not stated
   double beside_us = 0;
-  double rate = 1;             // alone / beside
+  double rate = 1;  // alone / beside
   std::uint32_t source = 0;
 };
 

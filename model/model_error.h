@@ -1,5 +1,5 @@
-// The error that a prediction has even where every parameter is right: learnt from measured runs, as a
-// function of what the prediction says of itself. No source, card, model or row is named here.
+// The error that a prediction has even where every parameter is right: learnt from measured runs,
+// as a function of what the prediction says of itself. No source, card, model or row is named here.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace stepsight {
 
-// What a step's error may come from. Each is a share of the step: by how many percent the step grows
-// when that input's time grows by one percent, unless the table says otherwise.
+// What a step's error may come from. Each is a share of the step: by how many percent the step
+// grows when that input's time grows by one percent, unless the table says otherwise.
 enum class ErrorTerm : unsigned char {
   any,
   host,
@@ -34,20 +34,24 @@ struct ErrorTermInfo {
 inline constexpr std::array<ErrorTermInfo, 9> error_terms{{
     {ErrorTerm::any, "any", "always 1: what no other term tells"},
     {ErrorTerm::host, "host", "issue by the host"},
-    {ErrorTerm::class_compute, "class_compute",
+    {ErrorTerm::class_compute,
+     "class_compute",
      "products, attention and convolutions of a card that nobody measured"},
     {ErrorTerm::class_memory, "class_memory", "memory-bound passes of such a card"},
     {ErrorTerm::class_power, "class_power", "energy of such a card's work under its power limit"},
     {ErrorTerm::class_link, "class_link", "messages on a link that nobody measured"},
     {ErrorTerm::measured_link, "measured_link", "messages on a measured link"},
     {ErrorTerm::bubble, "bubble", "part of a pipeline's step that is its bubble"},
-    {ErrorTerm::unmeasured, "unmeasured", "part of a measured card's kernels that no point is near"},
+    {ErrorTerm::unmeasured,
+     "unmeasured",
+     "part of a measured card's kernels that no point is near"},
 }};
 
 using ErrorShares = std::array<double, error_terms.size()>;
 
-// What stands in until runs have taught better: the spreads of host issue between machines of a kind
-// (README.md), of class values (model/class_profile.h) and of link classes (model/link_class.h).
+// What stands in until runs have taught better: the spreads of host issue between machines of a
+// kind (README.md), of class values (model/class_profile.h) and of link classes
+// (model/link_class.h).
 inline constexpr ErrorShares untaught_sd{0, 0.33, 0.2, 0.2, 0.2, 0.4, 0, 0, 0};
 
 // The error of log(measured / predicted) has the scale

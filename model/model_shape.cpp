@@ -221,13 +221,13 @@ std::vector<std::string> problems(const ModelShape& shape) {
   }
   // Counts stay exact and far from overflow: 1e15 parameters are a thousand times the largest
   // model.
-  const double block = (shape.family == Family::t5 ? 12.0 : 4.0) * static_cast<double>(shape.hidden) * static_cast<double>(shape.heads) *
-                           static_cast<double>(shape.head_dim) +
-                       (shape.family == Family::t5 ? 6.0 : 3.0) *
-                           static_cast<double>(shape.hidden) * static_cast<double>(shape.ffn) +
-                       3.0 * static_cast<double>(shape.hidden) *
-                           static_cast<double>(shape.expert_ffn) *
-                           static_cast<double>(shape.experts + shape.shared_experts);
+  const double block =
+      (shape.family == Family::t5 ? 12.0 : 4.0) * static_cast<double>(shape.hidden) *
+          static_cast<double>(shape.heads) * static_cast<double>(shape.head_dim) +
+      (shape.family == Family::t5 ? 6.0 : 3.0) * static_cast<double>(shape.hidden) *
+          static_cast<double>(shape.ffn) +
+      3.0 * static_cast<double>(shape.hidden) * static_cast<double>(shape.expert_ffn) *
+          static_cast<double>(shape.experts + shape.shared_experts);
   const double rest = static_cast<double>(shape.hidden) * (2.0 * static_cast<double>(shape.vocab) +
                                                            static_cast<double>(shape.positions));
   if (block * static_cast<double>(shape.layers) + rest > 1e15 || shape.layers > 100000) {

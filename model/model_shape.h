@@ -11,8 +11,8 @@
 namespace stepsight {
 
 enum class Family { gpt, llama, bert, resnet, vit, txl, t5 };
-inline constexpr std::array<std::string_view, 7> family_names{"gpt", "llama", "bert", "resnet",
-                                                              "vit", "txl",   "t5"};
+inline constexpr std::array<std::string_view, 7> family_names{
+    "gpt", "llama", "bert", "resnet", "vit", "txl", "t5"};
 
 // Families whose samples are images, not sequences of tokens.
 constexpr bool takes_images(Family family) {
@@ -55,7 +55,8 @@ struct ModelShape {
   std::int64_t dense_layers = 0;    // first layers without experts
   double capacity_factor = 1;       // rows that each expert works through, over an even share
 
-  // Latent attention (llama); kv_rank = 0: none. head_dim is then a head's width without rotary columns.
+  // Latent attention (llama); kv_rank = 0: none. head_dim is then a head's width without rotary
+  // columns.
   std::int64_t q_rank = 0;  // 0: queries in one step
   std::int64_t kv_rank = 0;
   std::int64_t rope_dim = 0;  // rotary columns of a head
@@ -86,8 +87,8 @@ std::int64_t parameter_count(const ModelShape& shape);
 
 // Families whose layers can be split over tensor- or context-parallel ranks here.
 constexpr bool can_be_split(const ModelShape& shape) {
-  const bool usual = shape.family == Family::gpt || shape.family == Family::llama ||
-                     shape.family == Family::bert;
+  const bool usual =
+      shape.family == Family::gpt || shape.family == Family::llama || shape.family == Family::bert;
   return usual && shape.experts == 0 && shape.kv_rank == 0;
 }
 // Attention that sees earlier tokens only.

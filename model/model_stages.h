@@ -7,8 +7,8 @@
 
 namespace stepsight {
 
-// `block` runs `blocks` times between the other two. What differs from layer to layer (a convolution
-// net's stages, an encoder before a decoder) stands in `embedding`, unrolled.
+// `block` runs `blocks` times between the other two. What differs from layer to layer (a
+// convolution net's stages, an encoder before a decoder) stands in `embedding`, unrolled.
 struct ModelStages {
   StageWork embedding;
   StageWork block;

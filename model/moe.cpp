@@ -20,7 +20,8 @@ class ExpertLayer {
         visits_(tokens_ * shape.experts_per_token),
         ranks_(b.parallel().expert),
         held_(shape.experts / ranks_),
-        rows_(expert_rows(shape, b.tokens() * ranks_, ranks_ > 1 ? b.parallel().expert_imbalance : 1)) {}
+        rows_(expert_rows(
+            shape, b.tokens() * ranks_, ranks_ > 1 ? b.parallel().expert_imbalance : 1)) {}
 
   void write() {
     route();
@@ -72,11 +73,12 @@ class ExpertLayer {
     b_.save(real(visits_ * s_.hidden) * info(b_.compute()).bytes);
   }
 
-  // With expert parallelism the copies travel to the ranks that hold their experts, come from each rank in
-  // that rank's order, and are sorted by expert (Megatron-LM, MoEAlltoAllTokenDispatcher); results go
-  // back the same way, and so do gradients in backward. The rank with the fullest experts receives most,
-  // and all wait for it. Tensor-parallel ranks, each with a share of the tokens and of every expert's
-  // width, gather what came for all of them, and scatter the sums of the results.
+  // With expert parallelism the copies travel to the ranks that hold their experts, come from each
+  // rank in that rank's order, and are sorted by expert (Megatron-LM, MoEAlltoAllTokenDispatcher);
+  // results go back the same way, and so do gradients in backward. The rank with the fullest
+  // experts receives most, and all wait for it. Tensor-parallel ranks, each with a share of the
+  // tokens and of every expert's width, gather what came for all of them, and scatter the sums of
+  // the results.
   [[nodiscard]] double message() const {
     return b_.parallel().expert_imbalance * expert_exchange_bytes(s_, tokens_, b_.compute());
   }
@@ -113,12 +115,14 @@ class ExpertLayer {
     if (split()) {
       b_.forward_exchange("results", Axis::tensor, CollectiveKind::reduce_scatter, gathered());
     }
-    if (ranks_ > 1) b_.forward_exchange("combine", Axis::expert, CollectiveKind::all_to_all, message());
+    if (ranks_ > 1)
+      b_.forward_exchange("combine", Axis::expert, CollectiveKind::all_to_all, message());
     if (ranks_ > 1) {
       b_.backward_exchange(
           "gradients of combined", Axis::expert, CollectiveKind::all_to_all, message());
     }
-    if (split()) b_.backward_exchange("results", Axis::tensor, CollectiveKind::all_gather, gathered());
+    if (split())
+      b_.backward_exchange("results", Axis::tensor, CollectiveKind::all_gather, gathered());
     if (sorted()) b_.backward("sort by rank", per_row());
   }
 
@@ -219,7 +223,8 @@ double expert_exchange_bytes(const ModelShape& shape, std::int64_t tokens, Dtype
 }
 
 double expert_parameters(const ModelShape& s) {
-  return real(s.layers - s.dense_layers) * 3 * real(s.experts) * real(s.hidden) * real(s.expert_ffn);
+  return real(s.layers - s.dense_layers) * 3 * real(s.experts) * real(s.hidden) *
+         real(s.expert_ffn);
 }
 
 void expert_feed_forward(StageBuilder& b, const ModelShape& shape) {
@@ -236,7 +241,9 @@ std::vector<std::pair<std::string_view, std::int64_t>> expert_tensors(const Mode
   if (s.shared_experts > 0) {
     const std::int64_t shared = s.shared_experts * s.expert_ffn * s.hidden;
     out.insert(out.end(),
-               {{"shared.gate.weight", shared}, {"shared.up.weight", shared}, {"shared.down.weight", shared}});
+               {{"shared.gate.weight", shared},
+                {"shared.up.weight", shared},
+                {"shared.down.weight", shared}});
   }
   return out;
 }
@@ -246,24 +253,32 @@ std::vector<std::string> expert_problems(const ModelShape& s) {
   const std::string count = std::to_string(s.experts);
   require(found, s.experts >= 0, "experts must not be negative, got " + count);
   if (s.experts <= 0) {
-    require(found, s.experts_per_token == 0, "experts_per_token needs experts, of which there are none");
+    require(found,
+            s.experts_per_token == 0,
+            "experts_per_token needs experts, of which there are none");
     require(found, s.shared_experts == 0, "shared_experts needs experts, of which there are none");
     require(found, s.expert_ffn == 0, "expert_ffn needs experts, of which there are none");
     require(found, s.dense_layers == 0, "dense_layers needs experts, of which there are none");
     return found;
   }
-  require(found, s.family == Family::llama && s.gated_ffn && !s.bias,
+  require(found,
+          s.family == Family::llama && s.gated_ffn && !s.bias,
           "experts belong to family llama without biases only");
-  require(found, s.experts_per_token >= 1 && s.experts_per_token <= s.experts,
+  require(found,
+          s.experts_per_token >= 1 && s.experts_per_token <= s.experts,
           "experts_per_token must be 1 to experts = " + count + ", got " +
               std::to_string(s.experts_per_token));
-  require(found, s.expert_ffn >= 1,
+  require(found,
+          s.expert_ffn >= 1,
           "expert_ffn must be at least 1, got " + std::to_string(s.expert_ffn));
-  require(found, s.shared_experts >= 0,
+  require(found,
+          s.shared_experts >= 0,
           "shared_experts must not be negative, got " + std::to_string(s.shared_experts));
-  require(found, s.dense_layers >= 0 && s.dense_layers < s.layers,
+  require(found,
+          s.dense_layers >= 0 && s.dense_layers < s.layers,
           "dense_layers must be 0 to layers - 1, got " + std::to_string(s.dense_layers));
-  require(found, s.capacity_factor >= 1 && s.capacity_factor <= 1000,
+  require(found,
+          s.capacity_factor >= 1 && s.capacity_factor <= 1000,
           "capacity_factor must be 1 to 1000");
   return found;
 }

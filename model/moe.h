@@ -19,9 +19,9 @@ namespace stepsight {
 std::int64_t expert_rows(const ModelShape& shape, std::int64_t tokens, double imbalance = 1);
 
 // Bytes that a rank with `tokens` tokens hands to the experts' ranks in one layer, its own included
-// (dispatch), and gets back (combine): each token once for each of its experts, padded to the capacity.
-// Backward moves the same again. All of it stays on the rank without expert parallelism; with it
-// (expert - 1) / expert travel.
+// (dispatch), and gets back (combine): each token once for each of its experts, padded to the
+// capacity. Backward moves the same again. All of it stays on the rank without expert parallelism;
+// with it (expert - 1) / expert travel.
 double expert_exchange_bytes(const ModelShape& shape, std::int64_t tokens, Dtype dtype);
 
 // Elements of all layers' experts, the shared ones not among them.

@@ -21,9 +21,10 @@ std::size_t widest(std::span<const Sample> range, Axes axes) {
   std::size_t best = axes.front();
   float most = -1;
   for (const std::size_t axis : axes) {
-    const auto [low, high] = std::minmax_element(
-        range.begin(), range.end(),
-        [axis](const Sample& a, const Sample& b) { return a.at[axis] < b.at[axis]; });
+    const auto [low, high] =
+        std::minmax_element(range.begin(), range.end(), [axis](const Sample& a, const Sample& b) {
+          return a.at[axis] < b.at[axis];
+        });
     const float width = high->at[axis] - low->at[axis];
     if (width > most) best = axis;
     most = std::max(most, width);
@@ -35,15 +36,17 @@ void arrange(std::span<Sample> range, std::span<unsigned char> split_axes, Axes 
   if (range.size() <= bucket || axes.empty()) return;
   const std::size_t axis = widest(range, axes);
   const std::size_t middle = range.size() / 2;
-  std::nth_element(range.begin(), range.begin() + static_cast<std::ptrdiff_t>(middle), range.end(),
+  std::nth_element(range.begin(),
+                   range.begin() + static_cast<std::ptrdiff_t>(middle),
+                   range.end(),
                    [axis](const Sample& a, const Sample& b) { return a.at[axis] < b.at[axis]; });
   split_axes[middle] = static_cast<unsigned char>(axis);
   arrange(range.first(middle), split_axes.first(middle), axes);
   arrange(range.subspan(middle + 1), split_axes.subspan(middle + 1), axes);
 }
 
-// A sample is eight floats: seven coordinates, and a residual that is not looked at. Summed in the order
-// of the axes.
+// A sample is eight floats: seven coordinates, and a residual that is not looked at. Summed in the
+// order of the axes.
 float squared_distance(const Sample& a, const Sample& b) {
   static_assert(sizeof(Sample) == 2 * sizeof(Four));
   const Four low = four_at(a.at.data()) - four_at(b.at.data());
@@ -90,7 +93,9 @@ struct Search {
 };
 
 // Of what a neighbourhood keeps: the nearer ones come first.
-Nearest nearest_of(std::span<const Sample* const> samples, const Sample& query, std::size_t wanted) {
+Nearest nearest_of(std::span<const Sample* const> samples,
+                   const Sample& query,
+                   std::size_t wanted) {
   Nearest out;
   out.wanted = wanted;
   for (const Sample* sample : samples) out.offer({squared_distance(query, *sample), sample});
@@ -103,10 +108,12 @@ float farthest(std::span<const Sample* const> samples, const Sample& query) {
   return most;
 }
 
-// Are these also the nearest of all samples? Whatever is not in the neighbourhood lies at least its reach
-// from the centre, and therefore at least as far from the query as that less the way to it. A hair less,
-// for rounding.
-bool is_whole(const SurfaceMemory::Neighbourhood& known, const Sample& query, const Nearest& nearest) {
+// Are these also the nearest of all samples? Whatever is not in the neighbourhood lies at least its
+// reach from the centre, and therefore at least as far from the query as that less the way to it. A
+// hair less, for rounding.
+bool is_whole(const SurfaceMemory::Neighbourhood& known,
+              const Sample& query,
+              const Nearest& nearest) {
   if (std::isinf(known.reach)) return true;  // there are no others
   const float way = std::sqrt(squared_distance({known.centre, 0}, query));
   const float out_of_sight = known.reach - way;
@@ -127,15 +134,14 @@ NearestOf<capacity> search(const SampleTree& tree,
 
 }  // namespace
 
-// Points equally far (designs are full of them) come in an order of their own: where they stand in the tree
-// depends on how the standard library partitions.
+// Points equally far (designs are full of them) come in an order of their own: where they stand in
+// the tree depends on how the standard library partitions.
 bool is_nearer(const Neighbour& a, const Neighbour& b) {
   if (a.squared != b.squared) return a.squared < b.squared;
   if (b.sample == nullptr) return true;
   if (a.sample->at != b.sample->at) return a.sample->at < b.sample->at;
   return a.sample->log_residual < b.sample->log_residual;
 }
-
 
 std::vector<unsigned char> arrange_as_tree(std::span<Sample> samples, Axes axes) {
   std::vector<unsigned char> split_axes(samples.size());

@@ -19,12 +19,12 @@ struct Neighbour {
   const MeasuredSurface::Sample* sample = nullptr;
 };
 
-// Points equally far (designs are full of them) come in an order of their own: where they stand in the tree
-// depends on how the standard library partitions.
+// Points equally far (designs are full of them) come in an order of their own: where they stand in
+// the tree depends on how the standard library partitions.
 bool is_nearer(const Neighbour& a, const Neighbour& b);
 
-// The `wanted` nearest points found so far, nearest first. None is farther than `bound` where it is known
-// that so many are as near.
+// The `wanted` nearest points found so far, nearest first. None is farther than `bound` where it is
+// known that so many are as near.
 template <std::size_t capacity>
 struct NearestOf {
   std::size_t wanted = capacity;
@@ -41,9 +41,9 @@ struct NearestOf {
 };
 using Nearest = NearestOf<most_neighbours>;
 
-// A k-d tree stored in place: the median of each range splits it along the axis in which the range is
-// widest, which stands at the median's index in the result. `axes` are those in which any two points
-// differ.
+// A k-d tree stored in place: the median of each range splits it along the axis in which the range
+// is widest, which stands at the median's index in the result. `axes` are those in which any two
+// points differ.
 std::vector<unsigned char> arrange_as_tree(std::span<MeasuredSurface::Sample> samples,
                                            std::span<const std::size_t> axes);
 

@@ -7,7 +7,9 @@ namespace stepsight {
 
 namespace {
 
-double real(std::int64_t value) { return static_cast<double>(value); }
+double real(std::int64_t value) {
+  return static_cast<double>(value);
+}
 
 // The order of the table is the order of the enum, so that a lookup is an index.
 consteval bool table_is_in_order() {
@@ -42,7 +44,8 @@ Bytes result_bytes(const Gemm& gemm) {
 
 Bytes bytes(const Pass& pass) {
   const PassInfo& row = info(pass.kind);
-  const double width = (row.wide_read + row.wide_written) * info(pass.dtype).bytes + row.fixed_bytes;
+  const double width =
+      (row.wide_read + row.wide_written) * info(pass.dtype).bytes + row.fixed_bytes;
   return Bytes{real(pass.rows) * real(pass.cols) * width};
 }
 
@@ -53,7 +56,9 @@ int row_alignment(std::int64_t size, Dtype type) {
 
 int alignment(const Gemm& gemm) {
   if (gemm.k == 1) return row_alignment(1, gemm.dtype);
-  const auto rows = [&](std::int64_t size) { return size == 1 ? 16 : row_alignment(size, gemm.dtype); };
+  const auto rows = [&](std::int64_t size) {
+    return size == 1 ? 16 : row_alignment(size, gemm.dtype);
+  };
   return std::min(rows(gemm.layout == Layout::NT ? gemm.m : gemm.k), rows(gemm.n));
 }
 

@@ -10,10 +10,14 @@ constexpr std::array<std::string_view, 4> split_names{"tp", "cp", "dp", "pp"};
 
 std::int64_t size_of(const Scenario& s, Split split) {
   switch (split) {
-    case Split::tensor: return s.parallel.tensor;
-    case Split::context: return s.parallel.context;
-    case Split::data: return data_parallel(s);
-    case Split::pipeline: return s.parallel.pipeline;
+    case Split::tensor:
+      return s.parallel.tensor;
+    case Split::context:
+      return s.parallel.context;
+    case Split::data:
+      return data_parallel(s);
+    case Split::pipeline:
+      return s.parallel.pipeline;
   }
   return 1;
 }
@@ -32,15 +36,18 @@ std::int64_t stride_of(const Scenario& s, Split split) {
 
 std::int64_t stride_of(const Scenario& s, Axis axis) {
   switch (axis) {
-    case Axis::tensor: return stride_of(s, Split::tensor);
-    case Axis::context: return stride_of(s, Split::context);
-    case Axis::pipeline: return stride_of(s, Split::pipeline);
+    case Axis::tensor:
+      return stride_of(s, Split::tensor);
+    case Axis::context:
+      return stride_of(s, Split::context);
+    case Axis::pipeline:
+      return stride_of(s, Split::pipeline);
     case Axis::expert:
     case Axis::shard:
     case Axis::data:
-      return std::min(stride_of(s, Split::data),
-                      s.parallel.context > 1 ? stride_of(s, Split::context)
-                                             : stride_of(s, Split::data));
+      return std::min(
+          stride_of(s, Split::data),
+          s.parallel.context > 1 ? stride_of(s, Split::context) : stride_of(s, Split::data));
     case Axis::replicate:
       return stride_of(s, Axis::shard) * axis_size(s, Axis::shard);
     case Axis::expert_shard:
@@ -66,17 +73,26 @@ std::int64_t axis_size(const Scenario& scenario, Axis axis) {
   const std::int64_t shards =
       !shards_optimizer(p.strategy) ? 1 : (p.shard_group > 0 ? p.shard_group : data);
   switch (axis) {
-    case Axis::tensor: return p.tensor;
-    case Axis::context: return p.context;
-    case Axis::expert: return p.expert;
-    case Axis::data: return data;
-    case Axis::shard: return shards;
-    case Axis::replicate: return data / shards;
-    case Axis::pipeline: return p.pipeline;
-    case Axis::expert_shard: return std::max<std::int64_t>(1, shards / p.expert);
+    case Axis::tensor:
+      return p.tensor;
+    case Axis::context:
+      return p.context;
+    case Axis::expert:
+      return p.expert;
+    case Axis::data:
+      return data;
+    case Axis::shard:
+      return shards;
+    case Axis::replicate:
+      return data / shards;
+    case Axis::pipeline:
+      return p.pipeline;
+    case Axis::expert_shard:
+      return std::max<std::int64_t>(1, shards / p.expert);
     case Axis::expert_replicate:
       return data / p.expert / std::max<std::int64_t>(1, shards / p.expert);
-    case Axis::expert_data: return data / p.expert;
+    case Axis::expert_data:
+      return data / p.expert;
   }
   return 1;
 }

@@ -14,8 +14,8 @@ namespace stepsight {
 // `data` are all ranks that hold the same parameters, those of context parallelism included: their
 // gradients are summed. `shard` is the inner part of it that shares one copy of the states,
 // `replicate` the outer part; `expert` is another inner part of it, that shares out the experts. An
-// expert is then held by every `expert`-th rank of `data` only: those are `expert_data`, with a sharded
-// and a replicated part of their own (Megatron-LM's and DeepSpeed-MoE's groups).
+// expert is then held by every `expert`-th rank of `data` only: those are `expert_data`, with a
+// sharded and a replicated part of their own (Megatron-LM's and DeepSpeed-MoE's groups).
 enum class Axis : std::uint8_t {
   tensor,
   context,
@@ -29,17 +29,28 @@ enum class Axis : std::uint8_t {
   expert_data
 };
 inline constexpr std::size_t axis_count = 10;
-inline constexpr std::array<std::string_view, axis_count> axis_names{
-    "tensor", "context",  "expert",       "shard",            "replicate",
-    "data",   "pipeline", "expert_shard", "expert_replicate", "expert_data"};
-// Where the parameters of experts that are shared out have groups of their own, those groups: of shard,
-// replicate and data.
+inline constexpr std::array<std::string_view, axis_count> axis_names{"tensor",
+                                                                     "context",
+                                                                     "expert",
+                                                                     "shard",
+                                                                     "replicate",
+                                                                     "data",
+                                                                     "pipeline",
+                                                                     "expert_shard",
+                                                                     "expert_replicate",
+                                                                     "expert_data"};
+// Where the parameters of experts that are shared out have groups of their own, those groups: of
+// shard, replicate and data.
 constexpr Axis of_experts(Axis axis) {
   switch (axis) {
-    case Axis::shard: return Axis::expert_shard;
-    case Axis::replicate: return Axis::expert_replicate;
-    case Axis::data: return Axis::expert_data;
-    default: return axis;
+    case Axis::shard:
+      return Axis::expert_shard;
+    case Axis::replicate:
+      return Axis::expert_replicate;
+    case Axis::data:
+      return Axis::expert_data;
+    default:
+      return axis;
   }
 }
 

@@ -1,8 +1,9 @@
-// A measured point as a profile keeps it: the numbers of its shape, its time, and how far the formula
-// is from it.
+// A measured point as a profile keeps it: the numbers of its shape, its time, and how far the
+// formula is from it.
 //   gemm        m, n, k, batch, layout (0 TN, 1 NN, 2 NT)
 //   attention   batch, heads, kv_heads, seq, head_dim, causal (1) plus dropout (2)
-//   conv...     channels, height (= width), out, kernel height (= width), stride, batch; padded by half
+//   conv...     channels, height (= width), out, kernel height (= width), stride, batch; padded by
+//   half
 //               the kernel
 //   a pass      rows, cols; the last number is the format's place in `dtypes`
 //   collective  ranks, message bytes; `type` is the link

@@ -1,6 +1,6 @@
-// Power: what a mix of work draws, and the clock at which a step stays within the card's limit. Large
-// products draw more at the highest clock than the card may, so a step that is mostly products runs
-// slower than its products do one by one.
+// Power: what a mix of work draws, and the clock at which a step stays within the card's limit.
+// Large products draw more at the highest clock than the card may, so a step that is mostly
+// products runs slower than its products do one by one.
 #pragma once
 #include <cmath>
 
@@ -23,7 +23,7 @@ T power_formula(double flop_per_s, double bytes_per_s, double clock, const Power
 
 // What a step does at the highest clock.
 struct StepEnergy {
-  double flop = 0;       // counted in the energy of a bf16 FLOP
+  double flop = 0;  // counted in the energy of a bf16 FLOP
   double bytes = 0;
   double clocked_s = 0;  // products and attention: their time goes with the clock
   double other_s = 0;    // bound by memory

@@ -1,5 +1,6 @@
-// What a training run costs and how long it may take, as a person says it: prices, the run's length,
-// what interrupts it, and the limits that a plan keeps to. What becomes of them: simulate/money.h.
+// What a training run costs and how long it may take, as a person says it: prices, the run's
+// length, what interrupts it, and the limits that a plan keeps to. What becomes of them:
+// simulate/money.h.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -23,10 +24,10 @@ struct Prices {
   std::optional<double> nic_price;
   std::optional<double> nic_price_per_Gbps;
   std::optional<double> switch_price_per_Gbps;  // for every Gb/s of an adapter
-  std::optional<double> facility_share;  // on top of the purchase: rooms, cooling, racks; 0
-  std::optional<double> resale_share;    // of the purchase that is left at the end; 0
-  std::optional<double> years;           // of life; 3
-  std::optional<double> utilisation;     // share of that life in which the machines train; 1
+  std::optional<double> facility_share;         // on top of the purchase: rooms, cooling, racks; 0
+  std::optional<double> resale_share;           // of the purchase that is left at the end; 0
+  std::optional<double> years;                  // of life; 3
+  std::optional<double> utilisation;            // share of that life in which the machines train; 1
 
   // Power.
   std::optional<double> power_price_per_kWh;  // 0: not counted
@@ -37,18 +38,16 @@ struct Prices {
   // What a day is worth by which the run ends earlier: where the next card stops to pay.
   std::optional<double> day_worth;
 
-  [[nodiscard]] bool any() const {
-    return rent_per_gpu_hour || gpu_price || power_price_per_kWh;
-  }
+  [[nodiscard]] bool any() const { return rent_per_gpu_hour || gpu_price || power_price_per_kWh; }
 };
 
 // How much is trained, and what interrupts it.
 struct RunLength {
-  double tokens = 0;       // of the whole run; 0: not said
-  std::int64_t steps = 0;  // instead
-  double gpu_mtbf_hours = 0;  // mean time between failures that one card's part of a machine causes;
-                              // 0: nothing fails
-  double checkpoint_s = 0;          // that the training stands still while it saves
+  double tokens = 0;          // of the whole run; 0: not said
+  std::int64_t steps = 0;     // instead
+  double gpu_mtbf_hours = 0;  // mean time between failures that one card's part of a machine
+                              // causes; 0: nothing fails
+  double checkpoint_s = 0;           // that the training stands still while it saves
   double checkpoint_interval_s = 0;  // 0: the best one
   double restart_s = 0;              // from a failure until training goes on
 };

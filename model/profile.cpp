@@ -21,8 +21,8 @@ float log2_of(std::int64_t size, std::int64_t times = 1) {
 template <typename Parameters>
 void append(std::vector<NamedParameter>& out, const std::string& prefix, Parameters& parameters) {
   for (const auto& field : Parameters::fields()) {
-    out.push_back({prefix + "." + std::string(field.info.name), field.info,
-                   &(parameters.*field.member)});
+    out.push_back(
+        {prefix + "." + std::string(field.info.name), field.info, &(parameters.*field.member)});
   }
 }
 
@@ -44,17 +44,24 @@ MeasuredSurface::Point surface_point(const Gemm& gemm) {
   const auto tiling = [](std::int64_t size) {
     return tiling_scale * log2_of(std::gcd(size, std::int64_t{256}));
   };
-  // Where the kernels are the same, products of one shape take as long in each layout (on an H200 within
-  // 1.4 %, one standard deviation of 88 pairs): what was measured in one speaks for the others.
+  // Where the kernels are the same, products of one shape take as long in each layout (on an H200
+  // within 1.4 %, one standard deviation of 88 pairs): what was measured in one speaks for the
+  // others.
   const float layout_scale = is_narrow(gemm) ? 1.0F : 0.1F;
-  return {log2_of(gemm.m), log2_of(gemm.n), depth_scale * log2_of(gemm.k), log2_of(gemm.batch),
+  return {log2_of(gemm.m),
+          log2_of(gemm.n),
+          depth_scale * log2_of(gemm.k),
+          log2_of(gemm.batch),
           apart * log2_of(alignment(gemm)) + layout_scale * static_cast<float>(gemm.layout),
-          tiling(gemm.m), tiling(gemm.n)};
+          tiling(gemm.m),
+          tiling(gemm.n)};
 }
 
 MeasuredSurface::Point surface_point(const Attention& attention) {
-  return {log2_of(attention.batch, attention.heads), log2_of(attention.seq),
-          2 * log2_of(attention.head_dim), 0.25F * log2_of(attention.heads / attention.kv_heads),
+  return {log2_of(attention.batch, attention.heads),
+          log2_of(attention.seq),
+          2 * log2_of(attention.head_dim),
+          0.25F * log2_of(attention.heads / attention.kv_heads),
           (attention.causal ? 0 : apart) + (attention.dropout ? 2 * apart : 0)};
 }
 
@@ -66,9 +73,13 @@ MeasuredSurface::Point surface_point(const Pass& pass) {
 
 MeasuredSurface::Point surface_point(const Convolution& c) {
   // A kernel is chosen by window and stride before all, so that these tell shapes apart most.
-  return {log2_of(c.batch, out_height(c) * out_width(c)), log2_of(c.channels), log2_of(c.out),
-          2 * log2_of(c.kernel_height, c.kernel_width), 2 * log2_of(c.stride),
-          apart * log2_of(c.groups), apart * static_cast<float>(info(c.dtype).bytes)};
+  return {log2_of(c.batch, out_height(c) * out_width(c)),
+          log2_of(c.channels),
+          log2_of(c.out),
+          2 * log2_of(c.kernel_height, c.kernel_width),
+          2 * log2_of(c.stride),
+          apart * log2_of(c.groups),
+          apart * static_cast<float>(info(c.dtype).bytes)};
 }
 
 std::vector<NamedParameter> named_parameters(GpuProfile& gpu) {

@@ -1,5 +1,5 @@
-// What is known of one GPU: vendor figures, fitted parameters with their uncertainty and source, and
-// the measured points that lie over the formulas. Read and written by model/io/profile_file.h.
+// What is known of one GPU: vendor figures, fitted parameters with their uncertainty and source,
+// and the measured points that lie over the formulas. Read and written by model/io/profile_file.h.
 #pragma once
 #include <array>
 #include <string>
@@ -18,9 +18,9 @@ namespace stepsight {
 struct ParameterRecord {
   std::string name;  // "gemm.bf16.peak_TFLOPS"
   double value = 0;
-  double sd = 0;         // standard deviation, same unit
-  int points = 0;        // measurements behind it; 0: a class value
-  std::string source;    // measurement files, or "class value"
+  double sd = 0;       // standard deviation, same unit
+  int points = 0;      // measurements behind it; 0: a class value
+  std::string source;  // measurement files, or "class value"
 };
 
 // How well a group of parameters reproduces the points it was fitted to and those held out.
@@ -36,14 +36,14 @@ struct FitQuality {
 struct GpuProfile {
   std::string name;
   std::string title;
-  std::string like;         // measured card whose utilisation stands in where this one's is not known
+  std::string like;  // measured card whose utilisation stands in where this one's is not known
   std::string driver_name;  // as the driver calls the card; empty where not known
   int multiprocessors = 0;
   double memory_bytes = 0;
   double l2_bytes = 0;
-  double hbm_TBps = 0;                   // vendor's figure
-  double pcie_GBps = 0;                  // one direction, vendor's figure; 0 = not known
-  double power_W = 0;                    // the card's limit; 0 = not known, never reached
+  double hbm_TBps = 0;   // vendor's figure
+  double pcie_GBps = 0;  // one direction, vendor's figure; 0 = not known
+  double power_W = 0;    // the card's limit; 0 = not known, never reached
   std::array<double, dtypes.size()> vendor_TFLOPS{};  // dense, for MFU; 0 = not offered
 
   std::array<GemmParameters<double>, dtypes.size()> gemm{};
@@ -67,12 +67,12 @@ struct GpuProfile {
   std::vector<std::string> sources;
 };
 
-// How many multiprocessors a card has, and whether they have warp groups: those that do compute at least
-// 6 dense 16-bit TFLOP/s each, those that do not at most 3.
+// How many multiprocessors a card has, and whether they have warp groups: those that do compute at
+// least 6 dense 16-bit TFLOP/s each, those that do not at most 3.
 Multiprocessors multiprocessors_of(const GpuProfile& gpu);
 
-// Where a shape lies in its surface: log2 of the sizes that matter, plus a step that keeps apart what
-// must not be mixed (alignment, layout, type width, mask).
+// Where a shape lies in its surface: log2 of the sizes that matter, plus a step that keeps apart
+// what must not be mixed (alignment, layout, type width, mask).
 MeasuredSurface::Point surface_point(const Gemm& gemm);
 MeasuredSurface::Point surface_point(const Attention& attention);
 MeasuredSurface::Point surface_point(const Pass& pass);

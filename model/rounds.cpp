@@ -22,7 +22,9 @@ struct Count {
     return tiles(static_cast<double>(a.seq), 128) * static_cast<double>(a.batch * a.heads) /
            multiprocessors;
   }
-  double operator()(const Convolution& c) const { return (*this)(implicit_gemm(c, multiprocessors)); }
+  double operator()(const Convolution& c) const {
+    return (*this)(implicit_gemm(c, multiprocessors));
+  }
   double operator()(const Pass&) const { return 0; }
 };
 

@@ -21,9 +21,10 @@ namespace stepsight {
 //   mixed: parameters, gradients and optimizer states in fp32, compute autocast to `compute`
 //   master: as pure, but the optimizer works on an fp32 copy of the parameters, casts the gradients
 //           to it and the result back (apex O2, Megatron)
-//   wide_sums: with master: each micro-step adds its 16-bit gradients to fp32 sums by passes of their own,
-//           and the ranks all-reduce these sums whole, also where they share out the optimizer's states
-//           (DeepSpeed's BF16_Optimizer)
+//   wide_sums: with master: each micro-step adds its 16-bit gradients to fp32 sums by passes of
+//   their own,
+//           and the ranks all-reduce these sums whole, also where they share out the optimizer's
+//           states (DeepSpeed's BF16_Optimizer)
 struct Precision {
   Dtype compute = Dtype::bf16;
   bool mixed = false;
@@ -70,13 +71,14 @@ constexpr bool shards_parameters(Strategy s) {
 }
 
 // Activations kept for backward: all; all but the attention's scores, which are computed again
-// (Korthikanti et al. 2022); the blocks' inputs only (each block runs forward again); or the results of the
-// attention and of every other product, from which the rest is computed again (torchtitan's policy for
-// torch's selective checkpoint, parallelize_llama.py; its memory is counted as if all were kept).
+// (Korthikanti et al. 2022); the blocks' inputs only (each block runs forward again); or the
+// results of the attention and of every other product, from which the rest is computed again
+// (torchtitan's policy for torch's selective checkpoint, parallelize_llama.py; its memory is
+// counted as if all were kept).
 enum class Recompute { none, selective, full, operators };
-// How context-parallel ranks come by the others' keys and values: passed around while the attention of
-// those at hand runs, or gathered before it; or they swap tokens for heads, so that each has whole
-// sequences of some heads (Jacobs et al. 2023, DeepSpeed-Ulysses).
+// How context-parallel ranks come by the others' keys and values: passed around while the attention
+// of those at hand runs, or gathered before it; or they swap tokens for heads, so that each has
+// whole sequences of some heads (Jacobs et al. 2023, DeepSpeed-Ulysses).
 enum class ContextMode { ring, all_gather, all_to_all };
 // How a pipeline's micro-batches take turns.
 enum class PipelineSchedule { one_f_one_b, gpipe, interleaved, zero_bubble };
@@ -95,8 +97,8 @@ inline constexpr std::array<std::string_view, 4> recompute_names{
     "none", "selective", "full", "operators"};
 inline constexpr std::array<std::string_view, 4> attention_kernel_names{
     "usual", "flash1", "flash2", "flash3"};
-inline constexpr std::array<std::string_view, 3> context_mode_names{"ring", "all-gather",
-                                                                     "all-to-all"};
+inline constexpr std::array<std::string_view, 3> context_mode_names{
+    "ring", "all-gather", "all-to-all"};
 inline constexpr std::array<std::string_view, 4> schedule_names{
     "1f1b", "gpipe", "interleaved", "zero-bubble"};
 inline constexpr std::array<std::string_view, 4> offload_names{
@@ -125,17 +127,18 @@ struct Training {
   bool fp8 = false;
   bool compile = false;
   // Eager, but with the fused kernels that training stacks bring (Megatron-LM, apex, Transformer
-  // Engine): scale, mask and softmax of the scores; both halves of SwiGLU; dropout with the residual's
-  // sum; rotary positions.
+  // Engine): scale, mask and softmax of the scores; both halves of SwiGLU; dropout with the
+  // residual's sum; rotary positions.
   bool fused_kernels = false;
-  // With fused_kernels: the products that form weights' gradients add them up over micro-steps themselves
-  // (Megatron-LM's gradient accumulation fusion). False: autograd's adds do.
+  // With fused_kernels: the products that form weights' gradients add them up over micro-steps
+  // themselves (Megatron-LM's gradient accumulation fusion). False: autograd's adds do.
   bool fused_accumulation = true;
   bool flash_attention = true;
   // Whose kernels run the fused attention.
   AttentionKernel attention_kernel = AttentionKernel::usual;
-  // With full recomputation: a block that runs again stops at the last tensor that backward needs (torch's
-  // non-reentrant checkpoint), so that its last product is not repeated; Megatron-LM's runs whole.
+  // With full recomputation: a block that runs again stops at the last tensor that backward needs
+  // (torch's non-reentrant checkpoint), so that its last product is not repeated; Megatron-LM's
+  // runs whole.
   bool recompute_early_stop = true;
 };
 
@@ -144,14 +147,14 @@ struct LinkFacts;  // model/link_curve.h
 struct Cluster {
   std::string gpu;  // profile name, e.g. "h200-sxm"
   std::int64_t gpus = 1;
-  std::string link;  // link name, e.g. "nvlink4-nvswitch" or "loopback:2"; empty with one GPU
-  double link_speed = 1;  // bandwidth of every collective over what was measured or its class says
+  std::string link;        // link name, e.g. "nvlink4-nvswitch" or "loopback:2"; empty with one GPU
+  double link_speed = 1;   // bandwidth of every collective over what was measured or its class says
   std::int64_t nodes = 1;  // machines that the GPUs are spread over evenly
   std::int64_t gpus_per_node = 0;  // instead: nodes follow from it; 0 = nodes are said
   double host_memory_GBps = 0;  // that a machine's CPUs read and write together; 0 = a class value
-  std::string topo;        // file of `nvidia-smi topo -m` text, "[cluster.topology]", or empty
-  // What `link` and `topo` stand for, once a reader has looked them up (model/io/link_file.h). Null:
-  // the name alone decides.
+  std::string topo;             // file of `nvidia-smi topo -m` text, "[cluster.topology]", or empty
+  // What `link` and `topo` stand for, once a reader has looked them up (model/io/link_file.h).
+  // Null: the name alone decides.
   std::shared_ptr<const LinkFacts> facts;
 };
 
@@ -171,7 +174,7 @@ struct Parallel {
 
   // Splits of the model itself.
   std::int64_t tensor = 1;
-  bool sequence = false;  // norms and residuals are split over the tensor-parallel ranks, too
+  bool sequence = false;       // norms and residuals are split over the tensor-parallel ranks, too
   bool overlap_tensor = true;  // the sum of an input's gradient runs beside the weight's gradient
   std::int64_t context = 1;
   ContextMode context_mode = ContextMode::ring;

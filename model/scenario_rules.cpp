@@ -71,10 +71,11 @@ void check_training(Violations& found, const Scenario& s) {
 
 void check_irregular(Violations& found, const Irregular& i) {
   if (i.loader_workers > 0 && i.worker_samples_per_s <= 0) {
-    found.push_back({"loader",
-                     "loader_workers",
-                     "loader_workers needs worker_samples_per_s: samples that one worker prepares in a second",
-                     {"worker_samples_per_s"}});
+    found.push_back(
+        {"loader",
+         "loader_workers",
+         "loader_workers needs worker_samples_per_s: samples that one worker prepares in a second",
+         {"worker_samples_per_s"}});
   }
   if (i.worker_samples_per_s > 0 && i.loader_workers == 0) {
     found.push_back({"loader",
@@ -98,8 +99,8 @@ bool can_share_sequence(const ModelShape& model) {
   return can_be_split(dense);
 }
 
-// Tensor parallelism as Megatron-LM has it: every rank holds whole heads. Fewer key-value heads than
-// ranks are held by several.
+// Tensor parallelism as Megatron-LM has it: every rank holds whole heads. Fewer key-value heads
+// than ranks are held by several.
 void check_tensor(Violations& found, const Scenario& s) {
   const std::int64_t ranks = s.parallel.tensor;
   const ModelShape& m = s.model;
@@ -117,25 +118,28 @@ void check_tensor(Violations& found, const Scenario& s) {
     if (!s.parallel.sequence) {
       found.push_back({"parallel",
                        "sequence",
-                       "tensor > 1 needs sequence = true for models with experts: each rank routes its own tokens",
+                       "tensor > 1 needs sequence = true for models with experts: each rank routes "
+                       "its own tokens",
                        {"tensor", "model"}});
     }
   }
   if (ranks > 1 && !can_share_sequence(m)) {
-    found.push_back({"parallel",
-                     "tensor",
-                     "tensor must be 1 for " + kind_of(m) + ": their layers are not split over ranks here",
-                     {"model"}});
+    found.push_back(
+        {"parallel",
+         "tensor",
+         "tensor must be 1 for " + kind_of(m) + ": their layers are not split over ranks here",
+         {"model"}});
     return;
   }
   must_divide(m.heads, "heads", "");
-  if (m.kv_heads >= 1 && m.kv_heads != m.heads && m.kv_heads % ranks != 0 && ranks % m.kv_heads != 0) {
-    found.push_back({"parallel",
-                     "tensor",
-                     "tensor must divide kv_heads or be a multiple of it: " +
-                         std::to_string(m.kv_heads) + " key-value heads on " +
-                         std::to_string(ranks) + " ranks",
-                     {"model"}});
+  if (m.kv_heads >= 1 && m.kv_heads != m.heads && m.kv_heads % ranks != 0 &&
+      ranks % m.kv_heads != 0) {
+    found.push_back(
+        {"parallel",
+         "tensor",
+         "tensor must divide kv_heads or be a multiple of it: " + std::to_string(m.kv_heads) +
+             " key-value heads on " + std::to_string(ranks) + " ranks",
+         {"model"}});
   }
   must_divide(m.ffn, "ffn", "");
   const std::int64_t step = 128 * ranks;
@@ -161,17 +165,16 @@ void check_sequence_splits(Violations& found, const Scenario& s) {
   if (p.context > 1 && seq % stretches != 0) {
     found.push_back({"parallel",
                      "context",
-                     "seq must be a multiple of " + std::to_string(stretches) +
-                         " for context = " + std::to_string(p.context) + ", got " +
-                         std::to_string(seq),
+                     "seq must be a multiple of " + std::to_string(stretches) + " for context = " +
+                         std::to_string(p.context) + ", got " + std::to_string(seq),
                      {"seq", "model"}});
   } else if (p.sequence && seq / p.context % p.tensor != 0) {
-    found.push_back({"parallel",
-                     "sequence",
-                     "tensor must divide the tokens that its ranks share: " +
-                         std::to_string(seq / p.context) + " of a sequence cannot be shared out to " +
-                         std::to_string(p.tensor),
-                     {"tensor", "context", "seq", "model"}});
+    found.push_back(
+        {"parallel",
+         "sequence",
+         "tensor must divide the tokens that its ranks share: " + std::to_string(seq / p.context) +
+             " of a sequence cannot be shared out to " + std::to_string(p.tensor),
+         {"tensor", "context", "seq", "model"}});
   }
   if (p.context > 1 && p.context_mode == ContextMode::all_to_all &&
       (s.model.heads / p.tensor % p.context != 0 ||
@@ -226,14 +229,16 @@ void check_pipeline_split(Violations& found, const Scenario& s) {
   if (s.model.family == Family::t5) {
     found.push_back({"parallel",
                      "pipeline",
-                     "pipeline must be 1 for models of family t5: their decoder needs the whole encoder's result",
+                     "pipeline must be 1 for models of family t5: their decoder needs the whole "
+                     "encoder's result",
                      {"model"}});
     return;
   }
   const Parallel& p = s.parallel;
-  const auto broken = [&](const char* key, std::string what, std::vector<std::string_view> involves) {
-    found.push_back({"parallel", key, std::move(what), std::move(involves)});
-  };
+  const auto broken =
+      [&](const char* key, std::string what, std::vector<std::string_view> involves) {
+        found.push_back({"parallel", key, std::move(what), std::move(involves)});
+      };
   if (p.pipeline * p.chunks > s.model.layers) {
     broken("pipeline",
            "pipeline x chunks must be at most the model's " + std::to_string(s.model.layers) +
@@ -244,7 +249,8 @@ void check_pipeline_split(Violations& found, const Scenario& s) {
   if (s.model.dense_layers > first) {
     broken("pipeline",
            "the model's " + std::to_string(s.model.dense_layers) +
-               " layers without experts must fit on the first of pipeline x chunks stretches, which has " +
+               " layers without experts must fit on the first of pipeline x chunks stretches, "
+               "which has " +
                std::to_string(first) + " layers",
            {"model", "chunks"});
   }
@@ -273,13 +279,16 @@ void check_offload(Violations& found, const Scenario& s) {
     broken("offload needs pipeline = 1: stages that offload are not simulated", {"pipeline"});
   }
   if (p.offload == Offload::parameters && !shards_parameters(p.strategy)) {
-    broken("offload = \"parameters\" needs strategy \"fsdp\" or \"zero3\", on one GPU, too", {"strategy"});
+    broken("offload = \"parameters\" needs strategy \"fsdp\" or \"zero3\", on one GPU, too",
+           {"strategy"});
   }
   if (p.offload == Offload::optimizer && !shards_optimizer(p.strategy) &&
       s.cluster.gpus > p.tensor * p.context * p.pipeline) {
-    broken("offload = \"optimizer\" needs a strategy that shares the optimizer's states out (zero1, zero2, "
-           "zero3, fsdp) on more than one data-parallel rank",
-           {"strategy", "gpus"});
+    broken(
+        "offload = \"optimizer\" needs a strategy that shares the optimizer's states out (zero1, "
+        "zero2, "
+        "zero3, fsdp) on more than one data-parallel rank",
+        {"strategy", "gpus"});
   }
   if (updates_on_host(p.offload) && loopback_count(s.cluster.link)) {
     broken("offload of states does not go with a loop-back link", {"link"});
@@ -292,7 +301,8 @@ void check_splits(Violations& found, const Scenario& s) {
   const auto not_yet = [&](bool asked, const char* key, const char* what) {
     if (asked) found.push_back({"parallel", key, std::string(what) + " is not simulated yet", {}});
   };
-  not_yet(p.pipeline > 1 && shards_gradients(p.strategy), "strategy",
+  not_yet(p.pipeline > 1 && shards_gradients(p.strategy),
+          "strategy",
           "a pipeline whose gradients or parameters are sharded");
   if (p.pipeline > 1) check_pipeline_split(found, s);
   if (p.offload != Offload::none) check_offload(found, s);
@@ -333,15 +343,14 @@ void check_global_batch(Violations& found, const Scenario& s) {
   const std::int64_t shares = ranks * s.training.accumulation;
   const std::int64_t total = s.training.global_batch;
   if (total == 0 || shares < 1 || total == shares * s.training.batch) return;
-  found.push_back(
-      {"training",
-       "global_batch",
-       std::string("global_batch must be a multiple of ") +
-           (ranks == s.cluster.gpus ? "gpus" : "data-parallel ranks") +
-           " x accumulation: " + std::to_string(total) +
-           " sequences cannot be shared out to " + std::to_string(ranks) + " x " +
-           std::to_string(s.training.accumulation),
-       {"gpus", "accumulation"}});
+  found.push_back({"training",
+                   "global_batch",
+                   std::string("global_batch must be a multiple of ") +
+                       (ranks == s.cluster.gpus ? "gpus" : "data-parallel ranks") +
+                       " x accumulation: " + std::to_string(total) +
+                       " sequences cannot be shared out to " + std::to_string(ranks) + " x " +
+                       std::to_string(s.training.accumulation),
+                   {"gpus", "accumulation"}});
 }
 
 void check_cluster(Violations& found, const Scenario& s) {

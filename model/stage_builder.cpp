@@ -50,20 +50,14 @@ void StageBuilder::expert_ready(std::string_view role, std::int64_t elements) {
   pieces_.back().ready.back().experts = parallel_.expert > 1;
 }
 
-void StageBuilder::forward_exchange(std::string_view label,
-                                    Axis axis,
-                                    CollectiveKind kind,
-                                    double bytes,
-                                    std::uint32_t beside) {
+void StageBuilder::forward_exchange(
+    std::string_view label, Axis axis, CollectiveKind kind, double bytes, std::uint32_t beside) {
   const auto before = static_cast<std::uint32_t>(stage_.forward.size());
   stage_.forward_exchanges.push_back({before, axis, kind, bytes, label, beside});
 }
 
-void StageBuilder::backward_exchange(std::string_view label,
-                                     Axis axis,
-                                     CollectiveKind kind,
-                                     double bytes,
-                                     std::uint32_t beside) {
+void StageBuilder::backward_exchange(
+    std::string_view label, Axis axis, CollectiveKind kind, double bytes, std::uint32_t beside) {
   Piece& p = pieces_.back();
   const auto before = static_cast<std::uint32_t>(p.backward.size());
   p.exchanges.push_back({before, axis, kind, bytes, label, beside});
@@ -79,7 +73,8 @@ void StageBuilder::norm(std::string_view label, bool residual) {
   } else {
     forward(label, stream_pass(rms ? PassKind::rms_norm : PassKind::layer_norm, h, stream()));
     backward(label,
-             stream_pass(rms ? PassKind::rms_norm_backward : PassKind::layer_norm_backward, h, stream()));
+             stream_pass(
+                 rms ? PassKind::rms_norm_backward : PassKind::layer_norm_backward, h, stream()));
   }
   ready("norm.weight", h, true);
   if (!rms && shape_.bias) ready("norm.bias", h, true);
@@ -116,7 +111,8 @@ void StageBuilder::linear(const Linear& layer) {
   const bool mixed = training_.precision.mixed;
   const bool cast_input = mixed && layer.input == Dtype::fp32;
   // A rank keeps its share of the tokens and gathers the others' again in backward.
-  const std::int64_t kept_rows = layer.cut == Cut::columns && rows == tokens_ ? stream_tokens_ : rows;
+  const std::int64_t kept_rows =
+      layer.cut == Cut::columns && rows == tokens_ ? stream_tokens_ : rows;
   piece();
   if (mixed) {
     if (layer.bias && !fused()) {
@@ -264,8 +260,8 @@ void StageBuilder::residual_add() {
 }
 
 // Split by vocabulary: a rank looks up the rows that it holds, and the sum over the ranks is the
-// embedding. With sequence parallelism that sum is scattered, but for models that add positions to all
-// tokens first (Megatron-LM, LanguageModelEmbedding).
+// embedding. With sequence parallelism that sum is scattered, but for models that add positions to
+// all tokens first (Megatron-LM, LanguageModelEmbedding).
 void StageBuilder::embedding() {
   const std::int64_t h = shape_.hidden;
   const Dtype type = parameter_dtype(training_.precision);

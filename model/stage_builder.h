@@ -1,15 +1,15 @@
 // Writes the operators of a stretch of a model down piece by piece (a norm, a linear layer, an
-// attention): each piece appends what it launches in forward and keeps what it launches in backward,
-// which runs in the reverse order of the pieces.
+// attention): each piece appends what it launches in forward and keeps what it launches in
+// backward, which runs in the reverse order of the pieces.
 //
 // Where several ranks share the model, the pieces are one rank's part, with the messages between.
 // Tensor parallelism (Shoeybi et al. 2019, Megatron-LM): a matrix is split by columns, so that what
-// follows works on a part of the heads or of the feed-forward's width, and the next one by rows, whose
-// partial results are summed: an all-reduce in forward after the rows, one in backward before the
-// columns. With sequence parallelism (Korthikanti et al. 2022, arXiv 2205.05198) everything outside
-// the pair sees a share of the tokens; the sums are reduce-scattered, and gathered before the next
-// pair. Embedding, head and loss are split by vocabulary. Context parallelism: every rank sees a
-// share of each sequence, and only attention needs the others' keys and values.
+// follows works on a part of the heads or of the feed-forward's width, and the next one by rows,
+// whose partial results are summed: an all-reduce in forward after the rows, one in backward before
+// the columns. With sequence parallelism (Korthikanti et al. 2022, arXiv 2205.05198) everything
+// outside the pair sees a share of the tokens; the sums are reduce-scattered, and gathered before
+// the next pair. Embedding, head and loss are split by vocabulary. Context parallelism: every rank
+// sees a share of each sequence, and only attention needs the others' keys and values.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -50,7 +50,7 @@ class StageBuilder {
     std::int64_t out = 0;
     bool bias = false;
     Dtype input = Dtype::bf16;
-    int siblings = 0;       // gradients of the same input, from layers after it, that it adds to its own
+    int siblings = 0;  // gradients of the same input, from layers after it, that it adds to its own
     bool residual = false;  // the input is the residual, too: its gradient is added
     Cut cut = Cut::none;
     // Of layers that share an input, split by columns: the first has the input gathered and its
@@ -88,11 +88,14 @@ class StageBuilder {
   // Cross-entropy over `classes`, one row a sample.
   void classifier_loss(std::int64_t samples, std::int64_t classes);
 
-  // For layers that are written down elsewhere: begin a piece, then add what it launches forward and
-  // backward; a gradient is complete after the last backward operator so far, of which the piece has
-  // one at least. `partial`: each tensor-parallel rank has summed over its own tokens only.
+  // For layers that are written down elsewhere: begin a piece, then add what it launches forward
+  // and backward; a gradient is complete after the last backward operator so far, of which the
+  // piece has one at least. `partial`: each tensor-parallel rank has summed over its own tokens
+  // only.
   void begin() { piece(); }
-  void forward(std::string_view label, const Work& work) { stage_.forward.push_back({work, label}); }
+  void forward(std::string_view label, const Work& work) {
+    stage_.forward.push_back({work, label});
+  }
   void backward(std::string_view label, const Work& work) {
     pieces_.back().backward.push_back({work, label});
   }
@@ -169,9 +172,9 @@ class StageBuilder {
   std::vector<Piece> pieces_;
 };
 
-// What one of the tensor-parallel ranks holds: its heads, its share of the feed-forward's width and of
-// the vocabulary. Fewer key-value heads than ranks are held by several ranks each (as Megatron-LM
-// does).
+// What one of the tensor-parallel ranks holds: its heads, its share of the feed-forward's width and
+// of the vocabulary. Fewer key-value heads than ranks are held by several ranks each (as
+// Megatron-LM does).
 ModelShape rank_shape(const ModelShape& shape, const Parallel& parallel);
 
 }  // namespace stepsight

@@ -21,10 +21,14 @@ double output_bytes(const Pass& pass) {
   const double elements = elements_of(pass);
   switch (pass.kind) {
     case PassKind::cast_up:
-    case PassKind::add_mixed: return 4 * elements;
-    case PassKind::cast_down: return elements * info(pass.dtype).bytes;
-    case PassKind::embedding_backward: return 0;
-    default: return elements * info(pass.dtype).bytes * info(pass.kind).wide_written;
+    case PassKind::add_mixed:
+      return 4 * elements;
+    case PassKind::cast_down:
+      return elements * info(pass.dtype).bytes;
+    case PassKind::embedding_backward:
+      return 0;
+    default:
+      return elements * info(pass.dtype).bytes * info(pass.kind).wide_written;
   }
 }
 
@@ -72,16 +76,16 @@ class StageWalk {
   const LivenessRules& rules_;
   StageLiveness out_;
   std::vector<Saved> stack_;
-  double kept_ = 0;         // bytes of stack_
-  double again_ = 0;        // bytes of what is computed again with an attention's backward
+  double kept_ = 0;   // bytes of stack_
+  double again_ = 0;  // bytes of what is computed again with an attention's backward
 
   // Forward.
-  double output_ = 0;               // of the operator before
-  bool output_kept_ = false;        // softmax and copies for products are kept as outputs
-  const Gemm* product_ = nullptr;   // the last product, while only its siblings follow it
-  double cast_input_ = 0;           // bytes that autocast has cast for the next product alone
+  double output_ = 0;              // of the operator before
+  bool output_kept_ = false;       // softmax and copies for products are kept as outputs
+  const Gemm* product_ = nullptr;  // the last product, while only its siblings follow it
+  double cast_input_ = 0;          // bytes that autocast has cast for the next product alone
   double cast_weight_ = 0;
-  double fused_projection_ = 0;     // columns of the last projection
+  double fused_projection_ = 0;  // columns of the last projection
   bool rotated_ = false;
 
   // Backward.
@@ -97,8 +101,8 @@ void StageWalk::keep(std::string_view label, double bytes, bool attention_scores
 
 // The last group of neighbours with that label.
 void StageWalk::release(std::string_view label) {
-  const auto last =
-      std::find_if(stack_.rbegin(), stack_.rend(), [&](const Saved& s) { return s.label == label; });
+  const auto last = std::find_if(
+      stack_.rbegin(), stack_.rend(), [&](const Saved& s) { return s.label == label; });
   if (last == stack_.rend()) return;
   auto first = last.base();
   while (first != stack_.begin() && std::prev(first)->label == label) {
@@ -152,8 +156,10 @@ void StageWalk::forward_pass(const Operator& op, const Pass& pass) {
   const double elements = elements_of(pass);
   const double own = elements * info(pass.dtype).bytes;
   switch (pass.kind) {
-    case PassKind::layer_norm: return keep(op.label, own + 8 * real(pass.rows));
-    case PassKind::rms_norm: return keep(op.label, own + 4 * real(pass.rows));
+    case PassKind::layer_norm:
+      return keep(op.label, own + 8 * real(pass.rows));
+    case PassKind::rms_norm:
+      return keep(op.label, own + 4 * real(pass.rows));
     case PassKind::fused_norm:
       // The dropout before it is a part of the kernel, its mask is not.
       return keep(op.label, own + 8 * real(pass.rows) + (rules_.dropout ? elements : 0));
@@ -161,25 +167,32 @@ void StageWalk::forward_pass(const Operator& op, const Pass& pass) {
     case PassKind::fused_gelu:
     case PassKind::batch_norm:
     case PassKind::fused_batch_norm:
-    case PassKind::fused_batch_norm_add: return keep(op.label, own);
-    case PassKind::max_pool: return keep(op.label, 2 * elements);  // 8-byte indices of a quarter
+    case PassKind::fused_batch_norm_add:
+      return keep(op.label, own);
+    case PassKind::max_pool:
+      return keep(op.label, 2 * elements);  // 8-byte indices of a quarter
     // Gate and up are its input, or are one tensor with it.
     case PassKind::silu:
     case PassKind::silu_strided:
-    case PassKind::fused_swiglu: return keep(op.label, 2 * own);
-    case PassKind::dropout: return keep(op.label, elements, op.label.starts_with("attention"));
-    case PassKind::softmax: return keep(op.label, own, true);
+    case PassKind::fused_swiglu:
+      return keep(op.label, 2 * own);
+    case PassKind::dropout:
+      return keep(op.label, elements, op.label.starts_with("attention"));
+    case PassKind::softmax:
+      return keep(op.label, own, true);
     case PassKind::log_softmax:
       return keep(op.label, elements * (rules_.narrow_loss ? width() : 4));
     case PassKind::nll_loss:
       // Given 16-bit log-probabilities, autocast casts them, and the copy is kept.
       if (rules_.narrow_loss && rules_.mixed) keep(op.label, 4 * elements);
       return;
-    case PassKind::fused_loss: return keep(op.label, own);
-    default: break;
+    case PassKind::fused_loss:
+      return keep(op.label, own);
+    default:
+      break;
   }
-  if (op.label == "gate x up") keep(op.label, own);          // SiLU's output
-  if (op.label == "attention split") keep(op.label, own);    // query, key, value, heads together
+  if (op.label == "gate x up") keep(op.label, own);        // SiLU's output
+  if (op.label == "attention split") keep(op.label, own);  // query, key, value, heads together
 }
 
 void StageWalk::forward(std::size_t i) {
@@ -206,9 +219,8 @@ void StageWalk::forward(std::size_t i) {
     rotated_ = rotated_ || op.label == "rotary";
     if (pass.kind == PassKind::cast_down) {
       // Bias, weight and input, in this order; only weight and input outlive the product.
-      const auto* next = i + 1 < stage_.forward.size()
-                             ? std::get_if<Gemm>(&stage_.forward[i + 1].work)
-                             : nullptr;
+      const auto* next =
+          i + 1 < stage_.forward.size() ? std::get_if<Gemm>(&stage_.forward[i + 1].work) : nullptr;
       const bool weight = pass.rows > 1 && cast_weight_ == 0;
       if (weight) cast_weight_ = output;
       if (!weight && next != nullptr) cast_input_ = output;
@@ -227,8 +239,8 @@ void StageWalk::run_forward() {
   out_.saved = kept_;
 }
 
-// The table of an embedding's gradient, or a product's weight gradient cast to the parameter's type:
-// counted when it is ready, not as a gradient of activations.
+// The table of an embedding's gradient, or a product's weight gradient cast to the parameter's
+// type: counted when it is ready, not as a gradient of activations.
 bool StageWalk::is_parameter_gradient(std::size_t i) const {
   const Operator& op = stage_.backward[i];
   const auto* const own = std::get_if<Pass>(&op.work);
@@ -267,8 +279,8 @@ std::size_t StageWalk::backward_run(std::size_t begin, std::size_t& ready) {
     } else if (const auto* a = std::get_if<Attention>(&work)) {
       const double each = head_elements(*a);
       outputs += (real(a->heads) + 2 * real(a->kv_heads)) * each * info(a->dtype).bytes;
-      // FlashAttention-2 adds query's gradient up in fp32, and forms key's and value's for every head
-      // of the query.
+      // FlashAttention-2 adds query's gradient up in fp32, and forms key's and value's for every
+      // head of the query.
       scratch += real(a->heads) * each * 4;
       if (a->kv_heads < a->heads) scratch += 2 * real(a->heads) * each * info(a->dtype).bytes;
     } else if (const auto* convolution = std::get_if<Convolution>(&work)) {

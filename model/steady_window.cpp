@@ -46,8 +46,8 @@ std::size_t first_steady(std::span<const LoggedStep> steps, double limit) {
   for (std::size_t i = 0; i < most; ++i) {
     if (steps[i].seconds > limit) continue;
     const std::span next = steps.subspan(i, std::min(look_ahead, steps.size() - i));
-    const auto steady = std::ranges::count_if(
-        next, [limit](const LoggedStep& s) { return s.seconds <= limit; });
+    const auto steady =
+        std::ranges::count_if(next, [limit](const LoggedStep& s) { return s.seconds <= limit; });
     if (2 * static_cast<std::size_t>(steady) > next.size()) return i;
   }
   return most;

@@ -9,9 +9,9 @@
 namespace stepsight {
 
 struct LoggedStep {
-  std::int64_t index = 0;   // as the log counts it
-  std::int64_t covers = 1;  // steps that `seconds` is the mean of
-  double seconds = 0;       // of one step; > 0 and finite
+  std::int64_t index = 0;              // as the log counts it
+  std::int64_t covers = 1;             // steps that `seconds` is the mean of
+  double seconds = 0;                  // of one step; > 0 and finite
   std::optional<double> data_seconds;  // of these: waiting for the data loader
   std::optional<double> rate;          // samples or tokens a second, in StepLog::rate_unit
   std::optional<double> loss;
@@ -22,9 +22,9 @@ enum class RateScope : std::uint8_t { unknown, whole_job, each_gpu };
 
 // One part of a step as a framework's own timers print it.
 struct LoggedPart {
-  std::string name;     // "bwd_allreduce_microstep", "forward-backward"
-  double seconds = 0;   // mean over the log
-  double least = 0;     // over ranks, mean over the log; equal where only one rank prints
+  std::string name;    // "bwd_allreduce_microstep", "forward-backward"
+  double seconds = 0;  // mean over the log
+  double least = 0;    // over ranks, mean over the log; equal where only one rank prints
   double most = 0;
   std::int64_t count = 0;
 };
@@ -54,8 +54,8 @@ struct ScalingRow {
 
 struct StepLog {
   std::string file;
-  std::string format;        // "Megatron-LM"; empty when none was recognised
-  std::string unit = "step"; // what one entry of `steps` times: "step", "micro-step", "epoch"
+  std::string format;         // "Megatron-LM"; empty when none was recognised
+  std::string unit = "step";  // what one entry of `steps` times: "step", "micro-step", "epoch"
   std::vector<LoggedStep> steps;
   RateUnit rate_unit = RateUnit::none;
   RateScope rate_scope = RateScope::unknown;

@@ -15,8 +15,8 @@ namespace stepsight {
 // all-reduce; 0.35 to 1.1 ms on four V100 and on four and eight RTX 3090). Calls over lists issue a
 // kernel or an allocation a tensor on top, a reduce-scatter one for cutting its input into tensors,
 // too.
-// copies: PyTorch gathers into and scatters from one flat buffer and copies each tensor of the list out of it or
-// into it (ProcessGroupNCCL.cpp); an all-to-all sends from the tensors themselves.
+// copies: PyTorch gathers into and scatters from one flat buffer and copies each tensor of the list
+// out of it or into it (ProcessGroupNCCL.cpp); an all-to-all sends from the tensors themselves.
 struct TimedCall {
   CollectiveKind kind;
   double host_us;

@@ -76,7 +76,7 @@ struct TraceEvents {
   std::vector<TraceGradient> gradients;
   std::vector<TraceSequence> forward_sequence;   // operators of forward
   std::vector<TraceSequence> backward_sequence;  // nodes of backward, evaluated
-  std::vector<TraceMark> marks;  // of the optimizer
+  std::vector<TraceMark> marks;                  // of the optimizer
 };
 
 // Which part of a trace is the step.
@@ -90,23 +90,23 @@ struct TraceWindow {
 
 // What a first look over a trace finds.
 struct TraceSurvey {
-  std::string gpu;         // as the driver calls the card; empty where the file does not say
+  std::string gpu;  // as the driver calls the card; empty where the file does not say
   int multiprocessors = 0;
-  std::int64_t rank = 0;   // of distributedInfo
+  std::int64_t rank = 0;  // of distributedInfo
   std::int64_t world = 1;
   std::int64_t kernels = 0;
-  std::int64_t collectives = 0;  // kernels of NCCL and its like
-  std::int64_t operators = 0;    // events of the host
+  std::int64_t collectives = 0;       // kernels of NCCL and its like
+  std::int64_t operators = 0;         // events of the host
   std::vector<std::int64_t> devices;  // that ran kernels, each once
-  double begin = 0;  // of the host's operators
+  double begin = 0;                   // of the host's operators
   double end = 0;
   std::vector<TraceMark> marks;
 };
 
 // The step that stands for all: of the steps that ProfilerStep marks the one of median length,
-// without the first where there are three or more (it pays for warm-up); with updates in only some of
-// the marked steps, the micro-steps up to one; without marks, of several updates of one optimizer the
-// stretch between two of them; else everything.
+// without the first where there are three or more (it pays for warm-up); with updates in only some
+// of the marked steps, the micro-steps up to one; without marks, of several updates of one
+// optimizer the stretch between two of them; else everything.
 TraceWindow steady_window(const TraceSurvey& survey);
 
 }  // namespace stepsight

@@ -9,7 +9,7 @@ namespace {
 // An instant at which a kernel starts or ends.
 struct Edge {
   double time;
-  int compute;     // +1, -1 or 0
+  int compute;  // +1, -1 or 0
   int collective;
 };
 
@@ -18,7 +18,9 @@ struct Edge {
 StepSplit split_step(std::vector<KernelSpan> spans, double begin, double end) {
   StepSplit out;
   out.step = end - begin;
-  std::erase_if(spans, [&](const KernelSpan& s) { return s.end <= begin || s.start >= end || s.end < s.start; });
+  std::erase_if(spans, [&](const KernelSpan& s) {
+    return s.end <= begin || s.start >= end || s.end < s.start;
+  });
   std::ranges::sort(spans, {}, &KernelSpan::start);
   std::vector<Edge> edges;
   edges.reserve(2 * spans.size());
@@ -52,13 +54,15 @@ RankSplit split_ranks(std::span<const StepSplit> ranks) {
   out.waiting.assign(ranks.size(), 0.0);
   if (ranks.size() < 2 || ranks.front().collectives.empty()) return out;
   const std::size_t count = ranks.front().collectives.size();
-  out.matched = std::ranges::all_of(ranks, [&](const StepSplit& r) { return r.collectives.size() == count; });
+  out.matched =
+      std::ranges::all_of(ranks, [&](const StepSplit& r) { return r.collectives.size() == count; });
   if (!out.matched) return out;
   for (std::size_t c = 0; c < count; ++c) {
     double least = ranks.front().collectives[c];
     for (const StepSplit& r : ranks) least = std::min(least, r.collectives[c]);
     out.wire += least;
-    for (std::size_t r = 0; r < ranks.size(); ++r) out.waiting[r] += ranks[r].collectives[c] - least;
+    for (std::size_t r = 0; r < ranks.size(); ++r)
+      out.waiting[r] += ranks[r].collectives[c] - least;
   }
   return out;
 }

@@ -1,6 +1,6 @@
 // Where a step's time goes on one GPU of several, from the kernels of a profiler's trace: compute,
-// communication beside it, communication that nothing hides, and nothing at all; and over the traces of
-// several ranks, how much of the collectives' time is waiting for the slowest.
+// communication beside it, communication that nothing hides, and nothing at all; and over the
+// traces of several ranks, how much of the collectives' time is waiting for the slowest.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -18,12 +18,12 @@ struct KernelSpan {
 
 // Microseconds of one step: compute + exposed + idle = step.
 struct StepSplit {
-  std::string step_name;        // "ProfilerStep#12"; empty: the whole file
+  std::string step_name;  // "ProfilerStep#12"; empty: the whole file
   double step = 0;
-  double compute = 0;           // some kernel that is no collective runs
-  double communication = 0;     // some collective runs
-  double exposed = 0;           // ... and nothing else
-  double idle = 0;              // no kernel runs: the host, or the data loader
+  double compute = 0;        // some kernel that is no collective runs
+  double communication = 0;  // some collective runs
+  double exposed = 0;        // ... and nothing else
+  double idle = 0;           // no kernel runs: the host, or the data loader
   std::int64_t kernels = 0;
   std::vector<double> collectives;  // the time of each, in the order of their starts
   std::vector<std::string> skipped;
@@ -32,12 +32,13 @@ struct StepSplit {
 // The kernels' parts within [begin, end], end > begin. Spans in any order; they may overlap.
 StepSplit split_step(std::vector<KernelSpan> spans, double begin, double end);
 
-// Of the same step on several ranks. A collective ends on all ranks together, so the rank that came last
-// has the shortest kernel: that is what the wire took, and what the others have beyond it is waiting.
+// Of the same step on several ranks. A collective ends on all ranks together, so the rank that came
+// last has the shortest kernel: that is what the wire took, and what the others have beyond it is
+// waiting.
 struct RankSplit {
-  double wire = 0;                // us, of all collectives
-  std::vector<double> waiting;    // us beyond it, by rank
-  bool matched = false;           // every rank has the same number of collectives; else the rest is 0
+  double wire = 0;              // us, of all collectives
+  std::vector<double> waiting;  // us beyond it, by rank
+  bool matched = false;         // every rank has the same number of collectives; else the rest is 0
 };
 RankSplit split_ranks(std::span<const StepSplit> ranks);
 

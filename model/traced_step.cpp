@@ -104,8 +104,8 @@ void Assembly::index_host() {
   std::ranges::sort(events_.operators, {}, &TraceOperator::external_id);
 }
 
-// Kernels and launches meet by their correlation. In a whole file a kernel without a launch (lost, or
-// of a graph) stays; in a window it belongs to another step.
+// Kernels and launches meet by their correlation. In a whole file a kernel without a launch (lost,
+// or of a graph) stays; in a window it belongs to another step.
 void Assembly::match_kernels() {
   std::unordered_map<std::uint64_t, std::uint32_t> launch_of;
   launch_of.reserve(events_.launches.size());
@@ -123,9 +123,8 @@ void Assembly::match_kernels() {
       matched_.push_back({i, no_operator});
     }
   }
-  const bool any = std::ranges::any_of(matched_, [](const Matched& m) {
-    return m.launch != no_operator;
-  });
+  const bool any =
+      std::ranges::any_of(matched_, [](const Matched& m) { return m.launch != no_operator; });
   if (!any) {
     throw UserError(out_.file +
                     ": no kernel can be led back to the call that launched it: the events of the "
@@ -180,8 +179,8 @@ void Assembly::add_kernels() {
       wait_next = k.kind == KernelKind::copy_to_host && host_ >= end;
     }
     to.part = part;
-    const auto work = std::ranges::lower_bound(
-        events_.operators, k.external_id, {}, &TraceOperator::external_id);
+    const auto work =
+        std::ranges::lower_bound(events_.operators, k.external_id, {}, &TraceOperator::external_id);
     if (k.external_id != 0 && work != events_.operators.end() &&
         work->external_id == k.external_id) {
       to.work = static_cast<std::uint32_t>(work - events_.operators.begin());
@@ -258,8 +257,8 @@ Assembly::Exchanged Assembly::exchanged_gradients(const std::vector<double>& for
     passes.back().push_back(g);
     before = g.start;
   }
-  const bool equal = std::ranges::all_of(
-      passes, [&](const auto& p) { return p.size() == passes.back().size(); });
+  const bool equal =
+      std::ranges::all_of(passes, [&](const auto& p) { return p.size() == passes.back().size(); });
   if (!equal) return {events_.gradients, -infinity};
   out_.micro_steps = static_cast<int>(passes.size());
   const bool several = passes.size() > 1;
@@ -287,8 +286,7 @@ void Assembly::add_gradients() {
   };
   std::vector<double> backward_time{0};
   for (const TracedKernel& k : out_.kernels) {
-    backward_time.push_back(backward_time.back() +
-                            (k.part == StepPart::backward ? k.seconds : 0));
+    backward_time.push_back(backward_time.back() + (k.part == StepPart::backward ? k.seconds : 0));
   }
 
   const Exchanged exchanged = exchanged_gradients(forward);

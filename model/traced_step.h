@@ -1,6 +1,6 @@
 // A training step of one GPU as a profiler saw it: every kernel with its time, what the host did to
-// issue it, which part of the step it belongs to, and when each gradient was complete. The simulator
-// runs it like a step that was built from a model (simulate/traced_program.h).
+// issue it, which part of the step it belongs to, and when each gradient was complete. The
+// simulator runs it like a step that was built from a model (simulate/traced_program.h).
 #pragma once
 #include <array>
 #include <cstdint>
@@ -17,13 +17,13 @@ enum class StepPart : std::uint8_t { forward, backward, optimizer };
 inline constexpr std::uint32_t no_operator = 0xffffffff;
 
 struct TracedKernel {
-  double seconds = 0;        // on the GPU, without what overlapped with kernels that started earlier
+  double seconds = 0;  // on the GPU, without what overlapped with kernels that started earlier
   double issue_seconds = 0;  // the host's, since the launch before; under the profiler
   StepPart part = StepPart::forward;
   KernelKind kind = KernelKind::memory;
-  Dtype dtype = Dtype::bf16;          // of a product's factors
-  std::uint32_t work = no_operator;   // of TracedStep::works
-  bool host_waits = false;            // the host waited for the GPU before it issued this
+  Dtype dtype = Dtype::bf16;         // of a product's factors
+  std::uint32_t work = no_operator;  // of TracedStep::works
+  bool host_waits = false;           // the host waited for the GPU before it issued this
 };
 
 // A gradient that is complete once the first `after` kernels have run.
@@ -39,7 +39,7 @@ struct TracedGradient {
 
 // What the host issued in one part of the step.
 struct IssueCount {
-  double seconds = 0;  // under the profiler
+  double seconds = 0;          // under the profiler
   std::int64_t operators = 0;  // that launched kernels, casts apart
   std::int64_t casts = 0;
 };

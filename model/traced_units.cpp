@@ -27,15 +27,15 @@ Repetition best_repetition(const std::vector<TracedGradient>& gradients) {
   for (std::size_t period = 1; period <= std::min(n / 2, longest_period); ++period) {
     std::size_t run = 0;  // gradients up to here that equal the one a period later
     for (std::size_t i = 0; i + period <= n; ++i) {
-      const bool equal =
-          i + period < n && gradients[i].elements == gradients[i + period].elements;
+      const bool equal = i + period < n && gradients[i].elements == gradients[i + period].elements;
       if (equal) {
         ++run;
         continue;
       }
       const std::size_t count = run / period + 1;
       if (run >= period) {
-        // The latest of the possible beginnings ends with the run: what precedes belongs to the head.
+        // The latest of the possible beginnings ends with the run: what precedes belongs to the
+        // head.
         const std::size_t begin = i + period - count * period;
         const double elements = sum[begin + count * period] - sum[begin];
         if (elements > best.elements) best = {begin, period, count, elements};

@@ -114,8 +114,8 @@ StageWork block(const ModelShape& shape, const Training& training, const Paralle
   return b.finish();
 }
 
-// Operators up to the last that backward needs a result of: a product without activation, dropout or norm
-// after it keeps its inputs only, and a sum of the residual nothing.
+// Operators up to the last that backward needs a result of: a product without activation, dropout
+// or norm after it keeps its inputs only, and a sum of the residual nothing.
 std::size_t needed_again(const StageWork& stage) {
   std::size_t count = stage.forward.size();
   const auto last_is = [&](auto what) { return count > 0 && what(stage.forward[count - 1]); };
@@ -124,8 +124,8 @@ std::size_t needed_again(const StageWork& stage) {
   return count;
 }
 
-// Backward begins by running the block forward again, messages and all, or as far as backward needs it;
-// only its input was kept, and what the block saves lives while its backward runs.
+// Backward begins by running the block forward again, messages and all, or as far as backward needs
+// it; only its input was kept, and what the block saves lives while its backward runs.
 StageWork recomputed(StageWork stage, double input_bytes, bool early_stop) {
   const std::size_t count = early_stop ? needed_again(stage) : stage.forward.size();
   const auto shift = static_cast<std::uint32_t>(count);
@@ -142,8 +142,8 @@ StageWork recomputed(StageWork stage, double input_bytes, bool early_stop) {
   return stage;
 }
 
-// Backward begins by computing again what was not kept: passes, messages that gather, and the second,
-// fourth, ... product.
+// Backward begins by computing again what was not kept: passes, messages that gather, and the
+// second, fourth, ... product.
 StageWork recomputed_operators(StageWork stage) {
   const std::size_t count = needed_again(stage);
   std::vector<Operator> again;
@@ -167,7 +167,8 @@ StageWork recomputed_operators(StageWork stage) {
   for (GradientReady& r : stage.ready) r.after += shift;
   for (Exchange& e : stage.backward_exchanges) e.before += shift;
   stage.backward.insert(stage.backward.begin(), again.begin(), again.end());
-  stage.backward_exchanges.insert(stage.backward_exchanges.begin(), messages.begin(), messages.end());
+  stage.backward_exchanges.insert(
+      stage.backward_exchanges.begin(), messages.begin(), messages.end());
   return stage;
 }
 
@@ -231,8 +232,8 @@ StageWork head(const ModelShape& shape, const Training& training, const Parallel
 // An update without fused kernels: a loop over the tensors that clips each gradient, for which the
 // host waits for its norm, and then runs
 // every arithmetic step of Adam as a kernel over the tensor (as BertAdam and the optimizers before
-// torch's foreach and fused ones do): decay and add to both moments, square root, epsilon, quotient,
-// weight decay, learning rate, sign, and the sum with the weight.
+// torch's foreach and fused ones do): decay and add to both moments, square root, epsilon,
+// quotient, weight decay, learning rate, sign, and the sum with the weight.
 constexpr std::int64_t unfused_binary_steps = 6;  // two operands and a result
 constexpr std::int64_t unfused_unary_steps = 8;   // one operand and a result
 constexpr double unfused_launches = 20;           // with the norm's and the clip's small kernels
@@ -273,12 +274,11 @@ Flops useful_flops(const StepWork& work) {
     return sum;
   };
   const double blocks = static_cast<double>(work.blocks);
-  return 3.0 * (of(work.embedding.forward) + blocks * of(work.block.forward) + of(work.head.forward));
+  return 3.0 *
+         (of(work.embedding.forward) + blocks * of(work.block.forward) + of(work.head.forward));
 }
 
-ModelStages stages_of(const ModelShape& shape,
-                      const Training& asked,
-                      const Parallel& parallel) {
+ModelStages stages_of(const ModelShape& shape, const Training& asked, const Parallel& parallel) {
   Training training = asked;
   if (shape.family == Family::vit) training.seq = image_tokens(shape);
   if (shape.family == Family::resnet) return convnet_stages(shape, training);
@@ -290,8 +290,8 @@ ModelStages stages_of(const ModelShape& shape,
 }
 
 struct Held {
-  Precision precision;      // what parameters and optimizer states are held in
-  std::int64_t shards = 1;  // ranks that share the optimizer's states, each its share
+  Precision precision;             // what parameters and optimizer states are held in
+  std::int64_t shards = 1;         // ranks that share the optimizer's states, each its share
   std::int64_t expert_shards = 1;  // likewise of experts that ranks share out
 };
 
@@ -318,7 +318,8 @@ StepWork build(const ModelShape& whole,
                                                         : stream_bytes(shape, training, parallel);
     work.block = recomputed(std::move(work.block), input, training.recompute_early_stop);
   }
-  if (training.recompute == Recompute::operators) work.block = recomputed_operators(std::move(work.block));
+  if (training.recompute == Recompute::operators)
+    work.block = recomputed_operators(std::move(work.block));
   const double blocks = real(work.blocks);
   work.parameters = static_cast<std::int64_t>(gradient_elements(work.embedding) +
                                               blocks * gradient_elements(work.block) +
@@ -396,8 +397,7 @@ StepWork step_work(const Scenario& scenario) {
                          axis_size(scenario, Axis::expert_shard)});
   const std::int64_t ranks = parallel.tensor * parallel.context;
   if (ranks > 1 || parallel.expert > 1) {
-    work.model_flops =
-        step_work(scenario.model, training).model_flops / static_cast<double>(ranks);
+    work.model_flops = step_work(scenario.model, training).model_flops / static_cast<double>(ranks);
   }
   return work;
 }

@@ -1,6 +1,6 @@
-// The operators of one training step of a transformer, as a framework launches them: every kernel of
-// forward and backward in program order, with the points at which a parameter's gradient is complete.
-// Eager mode launches each memory-bound pass by itself; compiled mode fuses them.
+// The operators of one training step of a transformer, as a framework launches them: every kernel
+// of forward and backward in program order, with the points at which a parameter's gradient is
+// complete. Eager mode launches each memory-bound pass by itself; compiled mode fuses them.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -22,8 +22,8 @@ struct GradientReady {
   std::uint32_t after = 0;
   std::int64_t elements = 0;
   std::string_view role;
-  // Each tensor-parallel rank has summed over its own tokens only: the ranks' sums are added up once a
-  // step (sequence parallelism).
+  // Each tensor-parallel rank has summed over its own tokens only: the ranks' sums are added up
+  // once a step (sequence parallelism).
   bool partial = false;
   // Of experts that are shared out: reduced among the ranks that hold the same ones (of_experts()).
   bool experts = false;
@@ -47,7 +47,7 @@ struct Exchange {
 struct StageWork {
   std::vector<Operator> forward;
   std::vector<Operator> backward;
-  std::vector<Exchange> forward_exchanges;   // in order of `before`
+  std::vector<Exchange> forward_exchanges;  // in order of `before`
   std::vector<Exchange> backward_exchanges;
   std::vector<GradientReady> ready;  // in order of `after`
   double saved_bytes = 0;            // activations kept from forward to backward
@@ -66,16 +66,17 @@ struct StepWork {
   StageWork block;
   StageWork head;
   std::int64_t blocks = 0;
-  // Where only the first blocks recompute: the last `kept_blocks` of them run as `kept_block`, which
-  // differs from `block` in its backward. Empty otherwise.
+  // Where only the first blocks recompute: the last `kept_blocks` of them run as `kept_block`,
+  // which differs from `block` in its backward. Empty otherwise.
   StageWork kept_block;
   std::int64_t kept_blocks = 0;
   std::vector<Operator> optimizer;
-  bool optimizer_waits = false;   // the host waits for the GPU within the update
-  double optimizer_launches = 1;  // that the host issues a tensor, in units of a fused update's share
+  bool optimizer_waits = false;  // the host waits for the GPU within the update
+  double optimizer_launches =
+      1;  // that the host issues a tensor, in units of a fused update's share
   std::int64_t parameters = 0;
   std::int64_t tensors = 0;
-  double tokens = 0;        // of one GPU and micro-step
+  double tokens = 0;  // of one GPU and micro-step
   // For MFU: of the whole model and micro-step, without recomputation or what several ranks compute
   // alike, over the tensor and context ranks that share it.
   Flops model_flops;
@@ -95,9 +96,9 @@ double partial_elements(const StepWork& work);
 // training.seq > 0.
 StepWork step_work(const ModelShape& shape, const Training& training);
 
-// What one rank of tensor and context parallelism does. Sharded parameters (FSDP) are cast once, when they are gathered, and not by
-// autocast at each operator; a rank updates the shard whose states it holds. Precondition:
-// violations(scenario) is empty.
+// What one rank of tensor and context parallelism does. Sharded parameters (FSDP) are cast once,
+// when they are gathered, and not by autocast at each operator; a rank updates the shard whose
+// states it holds. Precondition: violations(scenario) is empty.
 StepWork step_work(const Scenario& scenario);
 
 }  // namespace stepsight

@@ -72,8 +72,8 @@ class RelativeAttention {
     b_.save(real(batch_ * (2 * segment_ + 2 * keys_) * width_) * info(type_).bytes);
   }
 
-  // Products want each head's rows together; the distances' scores of all sequences are one product a
-  // head. Their rows are then shifted by a column each: padded, and read at another stride.
+  // Products want each head's rows together; the distances' scores of all sequences are one product
+  // a head. Their rows are then shifted by a column each: padded, and read at another stride.
   void score() {
     const std::int64_t n = batch_ * s_.heads;
     const std::int64_t d = s_.head_dim;
@@ -129,10 +129,12 @@ struct WordGroup {
   std::int64_t words = 0;
 };
 
-// The group's word vectors are a slice of the embedding: backward fills a table of its size with zeros,
-// copies the slice's gradient there and adds the tables up.
+// The group's word vectors are a slice of the embedding: backward fills a table of its size with
+// zeros, copies the slice's gradient there and adds the tables up.
 void word_group(StageBuilder& b, const ModelShape& s, const WordGroup& group, bool gathered) {
-  const auto logits = [&](PassKind kind) { return Pass{kind, group.rows, group.words, b.compute()}; };
+  const auto logits = [&](PassKind kind) {
+    return Pass{kind, group.rows, group.words, b.compute()};
+  };
   if (gathered) {
     const auto rows = [&](PassKind kind) { return Pass{kind, group.rows, s.hidden, b.stream()}; };
     b.begin();
@@ -160,8 +162,8 @@ void word_group(StageBuilder& b, const ModelShape& s, const WordGroup& group, bo
   b.save(real(group.rows * group.words) * 2 * info(b.compute()).bytes);
 }
 
-// Head and clusters each copy the head's log-probabilities of their tokens. Backward scatters each copy's
-// gradient into zeros for all tokens, and sums the four.
+// Head and clusters each copy the head's log-probabilities of their tokens. Backward scatters each
+// copy's gradient into zeros for all tokens, and sums the four.
 void head_rows(StageBuilder& b, const ModelShape& s, std::int64_t rows, bool further) {
   const std::int64_t words = s.cutoff_1 + clusters;
   const auto over = [&](PassKind kind, std::int64_t count) {
@@ -240,8 +242,8 @@ void adaptive_softmax(StageBuilder& b, const ModelShape& s) {
   for (std::size_t i = 0; i < shares.size(); ++i) {
     head_rows(b, s, std::max<std::int64_t>(1, std::llround(shares[i] * real(tokens))), i > 0);
   }
-  const std::array<std::int64_t, 3> words{s.cutoff_2 - s.cutoff_1, s.cutoff_3 - s.cutoff_2,
-                                          s.vocab - s.cutoff_3};
+  const std::array<std::int64_t, 3> words{
+      s.cutoff_2 - s.cutoff_1, s.cutoff_3 - s.cutoff_2, s.vocab - s.cutoff_3};
   for (std::size_t i = 0; i < words.size(); ++i) {
     const auto rows = std::max<std::int64_t>(1, std::llround(shares[i + 1] * real(tokens)));
     word_group(b, s, {"cluster", rows, words[i]}, true);
@@ -278,13 +280,15 @@ std::vector<ParameterTensor> transformer_xl_tensors(const ModelShape& s) {
 std::vector<std::string> transformer_xl_problems(const ModelShape& s) {
   std::vector<std::string> found;
   if (s.memory < 0) found.push_back("memory must not be negative, got " + std::to_string(s.memory));
-  if (!(1 <= s.cutoff_1 && s.cutoff_1 < s.cutoff_2 && s.cutoff_2 < s.cutoff_3 && s.cutoff_3 < s.vocab)) {
+  if (!(1 <= s.cutoff_1 && s.cutoff_1 < s.cutoff_2 && s.cutoff_2 < s.cutoff_3 &&
+        s.cutoff_3 < s.vocab)) {
     found.push_back("cutoff_1, cutoff_2 and cutoff_3 must rise, and stay below vocab: " +
                     std::to_string(s.cutoff_1) + ", " + std::to_string(s.cutoff_2) + ", " +
                     std::to_string(s.cutoff_3) + " of " + std::to_string(s.vocab));
   }
   if (!s.bias || s.rms_norm || s.kv_heads != s.heads || !s.tied_head) {
-    found.emplace_back("family txl has biases, LayerNorm, as many kv_heads as heads and a tied_head");
+    found.emplace_back(
+        "family txl has biases, LayerNorm, as many kv_heads as heads and a tied_head");
   }
   return found;
 }

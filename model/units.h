@@ -69,14 +69,24 @@ using FlopsPerSecond = Quantity<-1, 0, 1>;
 static_assert(sizeof(Seconds) == sizeof(double));
 
 inline namespace literals {
-constexpr Seconds operator""_s(long double v) { return Seconds{static_cast<double>(v)}; }
-constexpr Seconds operator""_ms(long double v) { return Seconds{static_cast<double>(v) * 1e-3}; }
-constexpr Seconds operator""_us(long double v) { return Seconds{static_cast<double>(v) * 1e-6}; }
-constexpr Bytes operator""_B(unsigned long long v) { return Bytes{static_cast<double>(v)}; }
+constexpr Seconds operator""_s(long double v) {
+  return Seconds{static_cast<double>(v)};
+}
+constexpr Seconds operator""_ms(long double v) {
+  return Seconds{static_cast<double>(v) * 1e-3};
+}
+constexpr Seconds operator""_us(long double v) {
+  return Seconds{static_cast<double>(v) * 1e-6};
+}
+constexpr Bytes operator""_B(unsigned long long v) {
+  return Bytes{static_cast<double>(v)};
+}
 constexpr Bytes operator""_MiB(unsigned long long v) {
   return Bytes{static_cast<double>(v) * 1048576.0};
 }
-constexpr Bytes operator""_GB(long double v) { return Bytes{static_cast<double>(v) * 1e9}; }
+constexpr Bytes operator""_GB(long double v) {
+  return Bytes{static_cast<double>(v) * 1e9};
+}
 constexpr BytesPerSecond operator""_GBps(long double v) {
   return BytesPerSecond{static_cast<double>(v) * 1e9};
 }

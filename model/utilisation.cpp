@@ -97,15 +97,17 @@ std::string describe(const UtilisationVerdict& v) {
   const auto percent = [](double p) { return std::to_string(std::lround(p)) + " %"; };
   switch (v.shape) {
     case UtilisationShape::one_low:
-      return "GPU " + std::to_string(v.busiest) + " is busy (" + percent(v.mean.at(v.busiest)) + "), GPU " +
-             std::to_string(v.idlest) + " is not (" + percent(v.mean.at(v.idlest)) +
+      return "GPU " + std::to_string(v.busiest) + " is busy (" + percent(v.mean.at(v.busiest)) +
+             "), GPU " + std::to_string(v.idlest) + " is not (" + percent(v.mean.at(v.idlest)) +
              "): DataParallel, a card that waits for a slower one, or one that does nothing";
     case UtilisationShape::dips:
       return "all GPUs stop together in " + percent(100 * v.dip_share) +
              " of the samples: the data loader, checkpoints or evaluation";
     case UtilisationShape::all_low:
-      return "no GPU is busy (at most " + percent(v.mean.at(v.busiest)) + "): the host sets the pace";
-    case UtilisationShape::all_high: break;
+      return "no GPU is busy (at most " + percent(v.mean.at(v.busiest)) +
+             "): the host sets the pace";
+    case UtilisationShape::all_high:
+      break;
   }
   return "all GPUs are busy (at least " + percent(v.mean.at(v.idlest)) +
          "); NCCL's kernels count as busy while they wait for the link";

@@ -75,8 +75,8 @@ std::vector<std::string> patch_problems(const ModelShape& s) {
     found.push_back("image must be 1 to 16384 pixels a side, got " + std::to_string(s.image));
   }
   if (s.patch < 1 || (s.image >= 1 && s.image % s.patch != 0)) {
-    found.push_back("patch must divide image: " + std::to_string(s.image) + " pixels in patches of " +
-                    std::to_string(s.patch));
+    found.push_back("patch must divide image: " + std::to_string(s.image) +
+                    " pixels in patches of " + std::to_string(s.patch));
   }
   return found;
 }

@@ -1,5 +1,5 @@
-// A vision transformer (Dosovitskiy et al. 2020; torchvision's vit_b_16 and its like): what stands before
-// and after its blocks, which are GPT's without a causal mask.
+// A vision transformer (Dosovitskiy et al. 2020; torchvision's vit_b_16 and its like): what stands
+// before and after its blocks, which are GPT's without a causal mask.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,9 +1,9 @@
 #include "reports/calibration_report.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
+
+#include <fmt/format.h>
 
 #include "reports/fit_report.h"
 #include "reports/text_table.h"
@@ -20,9 +20,8 @@ double pcie_GBps(std::int64_t generation, std::int64_t width) {
 }
 
 bool measured(const GpuProfile& profile, const std::string& name) {
-  return std::ranges::any_of(profile.records, [&](const ParameterRecord& r) {
-    return r.name == name && r.points > 0;
-  });
+  return std::ranges::any_of(
+      profile.records, [&](const ParameterRecord& r) { return r.name == name && r.points > 0; });
 }
 
 }  // namespace
@@ -39,7 +38,8 @@ std::vector<std::string> calibration_warnings(const GpuProfile& profile,
     }
     if (m.pcie_width > 0 && m.pcie_width < m.pcie_max_width) {
       warn(fmt::format("the card has {} of its {} PCIe lanes: another slot or riser gives more",
-                       m.pcie_width, m.pcie_max_width));
+                       m.pcie_width,
+                       m.pcie_max_width));
     }
     if (m.status == "budget") warn(m.tool + " ran out of time before its design was through");
   }
@@ -57,13 +57,15 @@ std::vector<std::string> calibration_warnings(const GpuProfile& profile,
     if (wire > 0 && measured(profile, "copy.host_to_device.bandwidth_GBps") &&
         profile.host_to_device.bandwidth_GBps < 0.7 * wire) {
       warn(fmt::format("copies to the card run at {:.0f} GB/s on a link of {:.0f} GB/s",
-                       profile.host_to_device.bandwidth_GBps, wire));
+                       profile.host_to_device.bandwidth_GBps,
+                       wire));
     }
   }
   return out;
 }
 
-std::string calibration_text(const GpuProfile& profile, const Measurements& measurements,
+std::string calibration_text(const GpuProfile& profile,
+                             const Measurements& measurements,
                              std::span<const MachineFacts> machines,
                              std::span<const CalibrationStep> steps) {
   std::string out = fit_report_text(profile, measurements);

@@ -22,7 +22,8 @@ struct CalibrationStep {
 std::vector<std::string> calibration_warnings(const GpuProfile& profile,
                                               std::span<const MachineFacts> machines);
 
-std::string calibration_text(const GpuProfile& profile, const Measurements& measurements,
+std::string calibration_text(const GpuProfile& profile,
+                             const Measurements& measurements,
                              std::span<const MachineFacts> machines,
                              std::span<const CalibrationStep> steps);
 

@@ -43,14 +43,20 @@ bool has_axis(const PredictReport& report, std::string_view key) {
 
 const char* cause_key(InputOrigin origin) {
   switch (origin) {
-    case InputOrigin::class_value: return "certainty.cause_class";
-    case InputOrigin::between_measured: return "certainty.cause_between";
-    case InputOrigin::measured: break;
+    case InputOrigin::class_value:
+      return "certainty.cause_class";
+    case InputOrigin::between_measured:
+      return "certainty.cause_between";
+    case InputOrigin::measured:
+      break;
   }
   return "certainty.cause";
 }
 
-std::vector<std::string> figures(const StudyPoint& p, bool scales, bool images, const Words& words) {
+std::vector<std::string> figures(const StudyPoint& p,
+                                 bool scales,
+                                 bool images,
+                                 const Words& words) {
   const Prediction& r = p.prediction;
   const double work = (images ? r.samples_per_s : r.tokens_per_s) * r.step.value;
   std::vector<std::string> out{seconds(p.uncertainty.step, words),
@@ -113,7 +119,8 @@ std::string intervals_table(const PredictReport& report, const Words& words) {
     std::vector<std::string> row;
     if (add_gpus) row.push_back(std::to_string(p.scenario.cluster.gpus));
     for (const std::string& value : report.coordinates[i]) row.push_back(value);
-    for (std::string& cell : figures(p, scales, taken.only_images(), words)) row.push_back(std::move(cell));
+    for (std::string& cell : figures(p, scales, taken.only_images(), words))
+      row.push_back(std::move(cell));
     table.rows.push_back(std::move(row));
   }
   return "\n" + wrap(words("certainty.title")) + "\n" + table.fitted();
@@ -125,13 +132,14 @@ std::string certainty(const Uncertainty& u, const Words& words) {
   for (const Contribution& c : u.contributions) {
     if (c.share < worth_naming) continue;
     if (!causes.empty()) causes += words.text("list.semicolon");
-    causes += words(cause_key(c.origin), fmt::arg("input", input_words(c.input, words)),
+    causes += words(cause_key(c.origin),
+                    fmt::arg("input", input_words(c.input, words)),
                     fmt::arg("share", format_percent(c.share, 0)));
   }
   std::string out = "\n" + wrap(words("certainty.causes", fmt::arg("causes", causes))) + "\n";
   if (const Contribution* weakest = weakest_input(u)) {
-    out += wrap(words("certainty.weakest", fmt::arg("input", input_words(weakest->input, words)))) + "\n" +
-           wrap("  " + weakest->command) + "\n";
+    out += wrap(words("certainty.weakest", fmt::arg("input", input_words(weakest->input, words)))) +
+           "\n" + wrap("  " + weakest->command) + "\n";
   }
   out += wrap(u.inside_calibration
                   ? words("certainty.inside")

@@ -1,4 +1,5 @@
-// How sure a prediction is, for people: the table of intervals, what is least sure, what to measure.
+// How sure a prediction is, for people: the table of intervals, what is least sure, what to
+// measure.
 #pragma once
 #include <string>
 #include <string_view>

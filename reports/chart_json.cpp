@@ -21,8 +21,8 @@ std::string list(const Range& items, Write write) {
 std::string series_json(const ChartSeries& s) {
   std::string out = "{\"key\": " + json_string(s.key) + ", \"name\": " + json_string(s.name);
   out += ", \"values\": " + list(s.values, [](const std::optional<double>& v) {
-    return v ? number_json(*v) : std::string("null");
-  });
+           return v ? number_json(*v) : std::string("null");
+         });
   if (!s.low.empty()) {
     out += ", \"low\": " + list(s.low, number_json) + ", \"high\": " + list(s.high, number_json);
   }

@@ -17,7 +17,7 @@ std::string value_text(double value, const std::string& unit) {
 std::string axis_text(double value, const std::string& unit) {
   if (value == 0) return "0";
   if (unit == "s") {
-    return value >= 1     ? fmt::format("{:g} s", value)
+    return value >= 1      ? fmt::format("{:g} s", value)
            : value >= 1e-3 ? fmt::format("{:g} ms", value * 1e3)
                            : fmt::format("{:g} us", value * 1e6);
   }

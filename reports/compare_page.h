@@ -13,6 +13,8 @@ struct ComparedScenario {
   const GpuProfile* gpu = nullptr;
 };
 
-Document compare_page(const ComparedScenario& first, const ComparedScenario& second, const Words& words);
+Document compare_page(const ComparedScenario& first,
+                      const ComparedScenario& second,
+                      const Words& words);
 
 }  // namespace stepsight

@@ -3,7 +3,6 @@
 #include <array>
 
 #include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "reports/findings.h"
@@ -36,30 +35,48 @@ std::string figures(const DiagnosedRun& run, const Words& words) {
                    {words("column.measured")},
                    {words("diagnose.expected")},
                    {words("diagnose.interval")}};
-  const auto row = [&](std::string name, std::string measured, const std::optional<Quantiles>& q_, auto format,
+  const auto row = [&](std::string name,
+                       std::string measured,
+                       const std::optional<Quantiles>& q_,
+                       auto format,
                        std::string interval) {
-    table.rows.push_back({std::move(name), std::move(measured), q_ ? format(q_->p50) : "-", std::move(interval)});
+    table.rows.push_back(
+        {std::move(name), std::move(measured), q_ ? format(q_->p50) : "-", std::move(interval)});
   };
   const auto seconds = [](double s) { return format_seconds(s); };
-  row(words("diagnose.step_one"), q.one && !q.relative ? format_seconds(*q.one) : "-", d.expected_one, seconds,
+  row(words("diagnose.step_one"),
+      q.one && !q.relative ? format_seconds(*q.one) : "-",
+      d.expected_one,
+      seconds,
       d.expected_one ? range(*d.expected_one, words) : "-");
-  row(words("diagnose.step_n", fmt::arg("gpus", q.gpus)), q.relative ? "-" : format_seconds(q.n), d.expected,
-      seconds, d.expected ? range(*d.expected, words) : "-");
-  row(words("diagnose.speedup"), d.speedup > 0 ? times(d.speedup) : "-", d.expected_speedup, times,
-      d.expected_speedup ? range(times(d.expected_speedup->p5), times(d.expected_speedup->p95), words) : "-");
+  row(words("diagnose.step_n", fmt::arg("gpus", q.gpus)),
+      q.relative ? "-" : format_seconds(q.n),
+      d.expected,
+      seconds,
+      d.expected ? range(*d.expected, words) : "-");
+  row(words("diagnose.speedup"),
+      d.speedup > 0 ? times(d.speedup) : "-",
+      d.expected_speedup,
+      times,
+      d.expected_speedup
+          ? range(times(d.expected_speedup->p5), times(d.expected_speedup->p95), words)
+          : "-");
   if (d.speedup > 0) {
-    table.rows.push_back({words("diagnose.efficiency"), format_percent(d.efficiency, 0),
-                          d.expected_speedup
-                              ? format_percent(d.expected_speedup->p50 / static_cast<double>(q.gpus), 0)
-                              : "-",
-                          ""});
+    table.rows.push_back(
+        {words("diagnose.efficiency"),
+         format_percent(d.efficiency, 0),
+         d.expected_speedup
+             ? format_percent(d.expected_speedup->p50 / static_cast<double>(q.gpus), 0)
+             : "-",
+         ""});
   }
   return table.text();
 }
 
 std::string hypothesis_table(const Diagnosis& d, const Words& words) {
   if (d.hypotheses.empty()) return "";
-  std::string out = "\n" + wrap(words("diagnose.gap", fmt::arg("gap", format_seconds(d.gap)))) + "\n";
+  std::string out =
+      "\n" + wrap(words("diagnose.gap", fmt::arg("gap", format_seconds(d.gap)))) + "\n";
   TextTable table;
   table.columns = {{words("diagnose.if"), Align::left},
                    {words("column.step")},
@@ -68,7 +85,9 @@ std::string hypothesis_table(const Diagnosis& d, const Words& words) {
   std::size_t shown = 0;
   for (const Hypothesis& h : d.hypotheses) {
     if (shown++ == most_hypotheses) break;
-    table.rows.push_back({cut(said(h.name, words), 44), range(h.step, words), format_percent(h.explains, 0),
+    table.rows.push_back({cut(said(h.name, words), 44),
+                          range(h.step, words),
+                          format_percent(h.explains, 0),
                           h.fits ? words("yes") + (h.supported ? "*" : "") : ""});
   }
   out += table.text();
@@ -99,24 +118,34 @@ nlohmann::ordered_json json_of(const std::optional<Quantiles>& q) {
 nlohmann::ordered_json json_of(const DiagnosedRun& run) {
   const DiagnoseQuestion& q = run.question;
   const Diagnosis& d = run.diagnosis;
-  nlohmann::ordered_json out{{"run", run.name}, {"verdict", name_of(d.verdict)}, {"says", describe(d.verdict)},
+  nlohmann::ordered_json out{{"run", run.name},
+                             {"verdict", name_of(d.verdict)},
+                             {"says", describe(d.verdict)},
                              {"headline", d.headline}};
   out["gpus"] = q.gpus;
-  out["step_1_s"] = q.one && !q.relative ? nlohmann::ordered_json(*q.one) : nlohmann::ordered_json(nullptr);
+  out["step_1_s"] =
+      q.one && !q.relative ? nlohmann::ordered_json(*q.one) : nlohmann::ordered_json(nullptr);
   out["step_n_s"] = q.relative ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(q.n);
   out["scaling"] = q.same_work ? "strong" : "weak";
-  out["speedup"] = d.speedup > 0 ? nlohmann::ordered_json(d.speedup) : nlohmann::ordered_json(nullptr);
-  out["efficiency"] = d.speedup > 0 ? nlohmann::ordered_json(d.efficiency) : nlohmann::ordered_json(nullptr);
+  out["speedup"] =
+      d.speedup > 0 ? nlohmann::ordered_json(d.speedup) : nlohmann::ordered_json(nullptr);
+  out["efficiency"] =
+      d.speedup > 0 ? nlohmann::ordered_json(d.efficiency) : nlohmann::ordered_json(nullptr);
   out["expected_step_1_s"] = json_of(d.expected_one);
   out["expected_step_n_s"] = json_of(d.expected);
   out["expected_speedup"] = json_of(d.expected_speedup);
   out["expected_exposed_share"] = d.communication_share;
   out["gap_s"] = d.gap;
-  out["implied_busbw_GBps"] = d.implied_GBps ? nlohmann::ordered_json(*d.implied_GBps) : nlohmann::ordered_json(nullptr);
+  out["implied_busbw_GBps"] =
+      d.implied_GBps ? nlohmann::ordered_json(*d.implied_GBps) : nlohmann::ordered_json(nullptr);
   out["hypotheses"] = nlohmann::ordered_json::array();
   for (const Hypothesis& h : d.hypotheses) {
-    out["hypotheses"].push_back({{"cause", name_of(h.cause)}, {"name", h.name}, {"step_s", json_of(h.step)},
-                                 {"of_gap", h.explains}, {"fits", h.fits}, {"evidence", h.supported},
+    out["hypotheses"].push_back({{"cause", name_of(h.cause)},
+                                 {"name", h.name},
+                                 {"step_s", json_of(h.step)},
+                                 {"of_gap", h.explains},
+                                 {"fits", h.fits},
+                                 {"evidence", h.supported},
                                  {"action", h.action}});
   }
   out["traps"] = d.traps;
@@ -137,12 +166,15 @@ std::string diagnosis_text(const DiagnosedRun& run, const Words& words) {
   out += wrap(words("diagnose.verdict", fmt::arg("verdict", verdict))) + "\n";
   out += wrap("  " + said(d.headline, words) + words("sentence.stop")) + "\n";
   if (d.implied_GBps) {
-    out += wrap(words("diagnose.implied", fmt::arg("rate", format_significant(*d.implied_GBps)))) + "\n";
+    out += wrap(words("diagnose.implied", fmt::arg("rate", format_significant(*d.implied_GBps)))) +
+           "\n";
   }
-  for (const std::string& trap : d.traps) out += wrap(words("diagnose.careful", fmt::arg("trap", said(trap, words)))) + "\n";
+  for (const std::string& trap : d.traps)
+    out += wrap(words("diagnose.careful", fmt::arg("trap", said(trap, words)))) + "\n";
   out += hypothesis_table(d, words);
   if (!d.to_do.empty()) out += "\n" + words("diagnose.first") + "\n" + numbered(d.to_do, words);
-  if (!d.ask.empty()) out += "\n" + wrap(words("diagnose.ask", fmt::arg("fact", said(d.ask, words)))) + "\n";
+  if (!d.ask.empty())
+    out += "\n" + wrap(words("diagnose.ask", fmt::arg("fact", said(d.ask, words)))) + "\n";
   const std::string note = run.question.same_work ? "diagnose.strong_note" : "diagnose.weak_note";
   return out + "\n" + wrap(words(run.question.one ? note + "_scaled" : note)) + "\n";
 }
@@ -164,7 +196,8 @@ std::string diagnoses_text(const DiagnosedTable& table, const Words& words) {
   for (const DiagnosedRun& run : table.runs) {
     const Diagnosis& d = run.diagnosis;
     ++count[static_cast<std::size_t>(d.verdict)];
-    text.rows.push_back({cut(run.name, 26), std::to_string(run.question.gpus),
+    text.rows.push_back({cut(run.name, 26),
+                         std::to_string(run.question.gpus),
                          d.speedup > 0 ? times(d.speedup) : "-",
                          d.expected_speedup
                              ? times(d.expected_speedup->p5) + "-" + times(d.expected_speedup->p95)
@@ -173,8 +206,11 @@ std::string diagnoses_text(const DiagnosedTable& table, const Words& words) {
   }
   std::string out = text.text() + "\n";
   if (!table.law.empty()) out += wrap(table.law + ".") + "\n";
-  out += wrap(words("diagnose.counts", fmt::arg("healthy", count[0]), fmt::arg("explained", count[1]),
-                    fmt::arg("unexplained", count[2]), fmt::arg("unknown", count[3]),
+  out += wrap(words("diagnose.counts",
+                    fmt::arg("healthy", count[0]),
+                    fmt::arg("explained", count[1]),
+                    fmt::arg("unexplained", count[2]),
+                    fmt::arg("unknown", count[3]),
                     fmt::arg("refused", table.refused.size()))) +
          "\n";
   for (std::size_t i = 0; i < std::min(most_refused, table.refused.size()); ++i) {

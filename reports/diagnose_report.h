@@ -15,7 +15,8 @@ struct DiagnosedRun {
   std::vector<std::string> notes;  // what was assumed or read
 };
 
-// Its headings, figures and verdict are in the reader's language; causes and what to do about them in English.
+// Its headings, figures and verdict are in the reader's language; causes and what to do about them
+// in English.
 std::string diagnosis_text(const DiagnosedRun& run, const Words& words = Words());
 std::string diagnosis_json(const DiagnosedRun& run);
 
@@ -23,7 +24,7 @@ std::string diagnosis_json(const DiagnosedRun& run);
 struct DiagnosedTable {
   std::vector<DiagnosedRun> runs;
   std::vector<std::string> refused;  // "row 12: no row of one GPU to compare with"
-  std::string law;                   // of one job on several numbers of GPUs: what is not shared out
+  std::string law;  // of one job on several numbers of GPUs: what is not shared out
 };
 std::string diagnoses_text(const DiagnosedTable& table, const Words& words = Words());
 std::string diagnoses_json(const DiagnosedTable& table);

@@ -46,12 +46,19 @@ void put_list(Buffer& out, const Section& section, std::string_view name, Write 
 }
 
 void put_table(Buffer& out, const DocTable& table) {
-  put(out, "{{\"id\": {}, \"title\": {}, \"rows\": [", json_string(table.id), json_string(table.title));
+  put(out,
+      "{{\"id\": {}, \"title\": {}, \"rows\": [",
+      json_string(table.id),
+      json_string(table.title));
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
     put(out, "{}\n    {{", r == 0 ? "" : ",");
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
       const Cell cell = c < table.rows[r].size() ? table.rows[r][c] : Cell();
-      put(out, "{}{}: {}", c == 0 ? "" : ", ", json_string(table.columns[c].key), cell_json(cell, table.columns[c].number));
+      put(out,
+          "{}{}: {}",
+          c == 0 ? "" : ", ",
+          json_string(table.columns[c].key),
+          cell_json(cell, table.columns[c].number));
     }
     put(out, "}}");
   }
@@ -99,15 +106,24 @@ std::string number_json(double value) {
 
 std::string document_json(const Document& d) {
   Buffer out;
-  put(out, "{{\n \"schema\": 1,\n \"report\": {},\n \"language\": {},\n", json_string(d.kind),
+  put(out,
+      "{{\n \"schema\": 1,\n \"report\": {},\n \"language\": {},\n",
+      json_string(d.kind),
       json_string(d.language));
-  put(out, " \"title\": {},\n \"question\": {},\n \"verdict\": {},\n \"sections\": [",
-      json_string(d.title), json_string(d.question), json_string(d.verdict));
+  put(out,
+      " \"title\": {},\n \"question\": {},\n \"verdict\": {},\n \"sections\": [",
+      json_string(d.title),
+      json_string(d.question),
+      json_string(d.verdict));
   for (std::size_t i = 0; i < d.sections.size(); ++i) {
     const Section& s = d.sections[i];
-    put(out, "{}\n {{\"id\": {}, \"title\": {}", i == 0 ? "" : ",", json_string(s.id),
+    put(out,
+        "{}\n {{\"id\": {}, \"title\": {}",
+        i == 0 ? "" : ",",
+        json_string(s.id),
         json_string(s.title));
-    put_list<Paragraph>(out, s, "text", [&](const Paragraph& p) { put(out, "{}", json_string(p.text)); });
+    put_list<Paragraph>(
+        out, s, "text", [&](const Paragraph& p) { put(out, "{}", json_string(p.text)); });
     put_list<DocTable>(out, s, "tables", [&](const DocTable& t) { put_table(out, t); });
     put_list<Chart>(out, s, "charts", [&](const Chart& c) { put(out, "{}", chart_json(c)); });
     put_list<Code>(out, s, "code", [&](const Code& c) {

@@ -68,11 +68,20 @@ std::string valid_utf8(std::string_view text) {
 std::string json_string(std::string_view text) {
   std::string inner = escaped(text, [](char c, std::string& out) {
     switch (c) {
-      case '"': out += "\\\""; return;
-      case '\\': out += "\\\\"; return;
-      case '\n': out += "\\n"; return;
-      case '\t': out += "\\t"; return;
-      default: break;
+      case '"':
+        out += "\\\"";
+        return;
+      case '\\':
+        out += "\\\\";
+        return;
+      case '\n':
+        out += "\\n";
+        return;
+      case '\t':
+        out += "\\t";
+        return;
+      default:
+        break;
     }
     if (is_control(c) || c == '<' || c == '>' || c == '&') {
       out += fmt::format("\\u{:04x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
@@ -81,7 +90,8 @@ std::string json_string(std::string_view text) {
     }
   });
   // U+2028 and U+2029 end a line in older JavaScript.
-  for (const auto& [from, to] : {std::pair{"\xE2\x80\xA8", "\\u2028"}, {"\xE2\x80\xA9", "\\u2029"}}) {
+  for (const auto& [from, to] :
+       {std::pair{"\xE2\x80\xA8", "\\u2028"}, {"\xE2\x80\xA9", "\\u2029"}}) {
     for (std::size_t at = inner.find(from); at != std::string::npos; at = inner.find(from, at)) {
       inner.replace(at, 3, to);
     }
@@ -92,12 +102,23 @@ std::string json_string(std::string_view text) {
 std::string html_text(std::string_view text) {
   return escaped(text, [](char c, std::string& out) {
     switch (c) {
-      case '&': out += "&amp;"; return;
-      case '<': out += "&lt;"; return;
-      case '>': out += "&gt;"; return;
-      case '"': out += "&quot;"; return;
-      case '\'': out += "&#39;"; return;
-      default: break;
+      case '&':
+        out += "&amp;";
+        return;
+      case '<':
+        out += "&lt;";
+        return;
+      case '>':
+        out += "&gt;";
+        return;
+      case '"':
+        out += "&quot;";
+        return;
+      case '\'':
+        out += "&#39;";
+        return;
+      default:
+        break;
     }
     if (!is_control(c) || c == '\n' || c == '\t') out += c;
   });

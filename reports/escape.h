@@ -5,17 +5,17 @@
 
 namespace stepsight {
 
-// A quoted JSON string: control characters, quotes and backslashes escaped, and "<", ">", "&" and the
-// two line separators as \uXXXX, so that it may also stand within a <script> of a page. What is not
-// UTF-8 becomes U+FFFD.
+// A quoted JSON string: control characters, quotes and backslashes escaped, and "<", ">", "&" and
+// the two line separators as \uXXXX, so that it may also stand within a <script> of a page. What is
+// not UTF-8 becomes U+FFFD.
 std::string json_string(std::string_view text);
 
-// Text for HTML and SVG, between tags or within a quoted attribute. Control characters other than tab
-// and line feed go, what is not UTF-8 becomes U+FFFD.
+// Text for HTML and SVG, between tags or within a quoted attribute. Control characters other than
+// tab and line feed go, what is not UTF-8 becomes U+FFFD.
 std::string html_text(std::string_view text);
 
-// Text for a line of Markdown, a cell of its tables included: everything that Markdown or the HTML in
-// it could take for markup is escaped, line feeds become blanks.
+// Text for a line of Markdown, a cell of its tables included: everything that Markdown or the HTML
+// in it could take for markup is escaped, line feeds become blanks.
 std::string markdown_text(std::string_view text);
 
 // Bytes of the valid UTF-8 sequence at `at`; 0 where there is none.

@@ -50,7 +50,8 @@ std::string filled(std::string_view pattern, const std::vector<Place>& places, c
 std::string said(std::string_view finding, const Words& words) {
   if (words.language() == "zh") {
     for (const Finding& known : chinese_findings()) {
-      if (const auto places = match(known.english, finding)) return filled(known.other, *places, words);
+      if (const auto places = match(known.english, finding))
+        return filled(known.other, *places, words);
     }
   }
   return std::string(finding);

@@ -1,5 +1,5 @@
-// What a diagnosis finds, in the reader's language. The simulator says it in English, where it finds it;
-// other languages have a catalogue of those sentences (reports/findings_zh.cpp).
+// What a diagnosis finds, in the reader's language. The simulator says it in English, where it
+// finds it; other languages have a catalogue of those sentences (reports/findings_zh.cpp).
 #pragma once
 #include <span>
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace stepsight {
 
-// An English sentence with places, "{share} of the step", and what is said for it. A place holds whatever
-// stands there, itself said in the other language where the catalogue knows it.
+// An English sentence with places, "{share} of the step", and what is said for it. A place holds
+// whatever stands there, itself said in the other language where the catalogue knows it.
 struct Finding {
   std::string_view english;
   std::string_view other;

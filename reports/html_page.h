@@ -12,7 +12,8 @@ namespace stepsight {
 
 struct WhatIfValue {
   std::string text;
-  std::vector<std::pair<std::string, std::string>> keys;  // of the scenario, to be given in place of its own
+  std::vector<std::pair<std::string, std::string>>
+      keys;  // of the scenario, to be given in place of its own
 };
 
 // One control of the page's "what if": an input of the scenario and the values that it may take.
@@ -26,9 +27,10 @@ struct WhatIfControl {
 // Everything that the page needs to compute anew what it shows.
 struct WhatIf {
   std::vector<WhatIfControl> controls;
-  std::string scenario_file;  // its path; empty: keys alone asked
-  std::vector<std::pair<std::string, std::string>> keys;   // given beside it
-  std::vector<std::pair<std::string, std::string>> files;  // path and text of all that is read for the answer
+  std::string scenario_file;                              // its path; empty: keys alone asked
+  std::vector<std::pair<std::string, std::string>> keys;  // given beside it
+  std::vector<std::pair<std::string, std::string>>
+      files;                // path and text of all that is read for the answer
   std::string data_folder;  // $STEPSIGHT_DATA
   std::string program;      // JavaScript that starts the simulator
   std::string code;         // the simulator: WebAssembly, packed with gzip, in base64

@@ -16,8 +16,12 @@ std::string gain(double speedup) {
 
 // "batch 16 on each GPU instead of 8"
 std::string change_of(const Lever& lever, const Words& words) {
-  const auto value = [&](std::size_t i) { return i < lever.values.size() ? lever.values[i] : std::string(); };
-  return words("lever." + std::string(name_of(lever.kind)), fmt::arg("to", value(0)), fmt::arg("from", value(1)));
+  const auto value = [&](std::size_t i) {
+    return i < lever.values.size() ? lever.values[i] : std::string();
+  };
+  return words("lever." + std::string(name_of(lever.kind)),
+               fmt::arg("to", value(0)),
+               fmt::arg("from", value(1)));
 }
 
 }  // namespace
@@ -34,7 +38,8 @@ std::string levers_text(const std::vector<Lever>& levers, const Words& words) {
     marked = marked || !l.same_training;
     table.rows.push_back({change_of(l, words) + (l.same_training ? "" : " *"),
                           gain(1 + l.gain),
-                          words("levers.both", fmt::arg("from", gain(l.speedup.p5)),
+                          words("levers.both",
+                                fmt::arg("from", gain(l.speedup.p5)),
                                 fmt::arg("to", gain(l.speedup.p95))),
                           format_seconds(l.step.value)});
   }
@@ -47,13 +52,14 @@ nlohmann::ordered_json levers_json(const std::vector<Lever>& levers) {
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   const Words english;
   for (const Lever& l : levers) {
-    out.push_back({{"lever", name_of(l.kind)},
-                   {"change", change_of(l, english)},
-                   {"key", l.key},
-                   {"same_training", l.same_training},
-                   {"step_time_s", l.step.value},
-                   {"gain", l.gain},
-                   {"speedup", {{"p5", l.speedup.p5}, {"p50", l.speedup.p50}, {"p95", l.speedup.p95}}}});
+    out.push_back(
+        {{"lever", name_of(l.kind)},
+         {"change", change_of(l, english)},
+         {"key", l.key},
+         {"same_training", l.same_training},
+         {"step_time_s", l.step.value},
+         {"gain", l.gain},
+         {"speedup", {{"p5", l.speedup.p5}, {"p50", l.speedup.p50}, {"p95", l.speedup.p95}}}});
   }
   return out;
 }

@@ -1,5 +1,5 @@
-// What the log of a training run says: its steady steps, warm-up and stalls, facts, and what was not
-// read of it.
+// What the log of a training run says: its steady steps, warm-up and stalls, facts, and what was
+// not read of it.
 #pragma once
 #include <optional>
 #include <string>

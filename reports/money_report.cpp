@@ -194,7 +194,8 @@ std::string line_text(const PredictReport& report, const MarginalLine& line, con
   if (header.find(day) != std::string::npos) {
     out += paragraph(words("worth.day_note", fmt::arg("currency", currency)));
   }
-  if (header.find(words("worth.payback")) != std::string::npos) out += paragraph(words("worth.payback_note"));
+  if (header.find(words("worth.payback")) != std::string::npos)
+    out += paragraph(words("worth.payback_note"));
   const std::int64_t last = report.points[line.last_worth].scenario.cluster.gpus;
   return out +
          paragraph(

@@ -14,15 +14,15 @@ namespace stepsight {
 // scenario names neither prices nor the run's length.
 std::string money_section(const StudyPoint& point, const Words& words);
 
-// What each added card brings, and what other links and cards are worth; empty where the sweep has no
-// such axis.
+// What each added card brings, and what other links and cards are worth; empty where the sweep has
+// no such axis.
 std::string worth_section(const PredictReport& report, const Words& words);
 
 nlohmann::ordered_json money_json(const Scenario& scenario, const std::optional<Money>& money);
 nlohmann::ordered_json worth_json(const PredictReport& report);
 
-// Columns that are only there where some point has money: a header and a row, each cell with a comma
-// before it. Amounts in the scenario's currency.
+// Columns that are only there where some point has money: a header and a row, each cell with a
+// comma before it. Amounts in the scenario's currency.
 std::string money_csv_header();
 std::string money_csv_cells(const std::optional<Money>& money);
 

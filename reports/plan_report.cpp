@@ -33,10 +33,14 @@ std::size_t count(const PlanResult& r, Fate fate) {
 
 std::string counts_text(const PlanResult& r, const Words& words) {
   const auto n = [&](Fate fate) { return format_count(static_cast<double>(count(r, fate))); };
-  return wrap(words("plan.counts", fmt::arg("all", format_count(static_cast<double>(r.candidates.size()))),
-                    fmt::arg("impossible", n(Fate::impossible)), fmt::arg("states", n(Fate::states)),
-                    fmt::arg("memory", n(Fate::memory)), fmt::arg("limits", n(Fate::limits)),
-                    fmt::arg("bound", n(Fate::bound)), fmt::arg("simulated", n(Fate::simulated)))) +
+  return wrap(words("plan.counts",
+                    fmt::arg("all", format_count(static_cast<double>(r.candidates.size()))),
+                    fmt::arg("impossible", n(Fate::impossible)),
+                    fmt::arg("states", n(Fate::states)),
+                    fmt::arg("memory", n(Fate::memory)),
+                    fmt::arg("limits", n(Fate::limits)),
+                    fmt::arg("bound", n(Fate::bound)),
+                    fmt::arg("simulated", n(Fate::simulated)))) +
          "\n";
 }
 
@@ -103,7 +107,8 @@ std::string groups_table(const PlanReport& report, const Words& words) {
   const bool several = r.groups.size() > 1;
   out += "\n";
   if (several) out += wrap(words("plan.marks")) + "\n";
-  const bool late = std::ranges::any_of(r.groups, [](const GroupBest& g) { return !g.within_limits; });
+  const bool late =
+      std::ranges::any_of(r.groups, [](const GroupBest& g) { return !g.within_limits; });
   if (late) out += wrap(words("plan.outside_mark")) + "\n";
   out += wrap(words("plan.letters")) + "\n";
   if (cost) out += wrap(words("plan.cost_in", fmt::arg("currency", currency_of(report)))) + "\n";
@@ -111,7 +116,10 @@ std::string groups_table(const PlanReport& report, const Words& words) {
 }
 
 // How sure the figures of one group are.
-std::string interval_text(const PlanReport& report, std::size_t group, std::string_view which, const Words& words) {
+std::string interval_text(const PlanReport& report,
+                          std::size_t group,
+                          std::string_view which,
+                          const Words& words) {
   const auto between = [&](const std::string& from, const std::string& to) {
     return words("range", fmt::arg("from", from), fmt::arg("to", to));
   };
@@ -119,34 +127,47 @@ std::string interval_text(const PlanReport& report, std::size_t group, std::stri
     return between(format_amount(a.low / unit), format_amount(a.high / unit));
   };
   const Quantiles& step = report.steps[group];
-  std::string out = words("plan.interval", fmt::arg("which", words(which)),
-                          fmt::arg("step", between(format_seconds(step.p5), format_seconds(step.p95))));
+  std::string out =
+      words("plan.interval",
+            fmt::arg("which", words(which)),
+            fmt::arg("step", between(format_seconds(step.p5), format_seconds(step.p95))));
   const std::optional<Money>& m = report.money[group];
-  if (m && m->run_s) out += words("plan.interval_days", fmt::arg("days", amounts(*m->run_s, 86400)));
+  if (m && m->run_s)
+    out += words("plan.interval_days", fmt::arg("days", amounts(*m->run_s, 86400)));
   const Spending* spent = m ? m->cheaper() : nullptr;
   if (spent != nullptr && spent->per_run) {
-    out += words("plan.interval_cost", fmt::arg("cost", amounts(*spent->per_run, 1)),
+    out += words("plan.interval_cost",
+                 fmt::arg("cost", amounts(*spent->per_run, 1)),
                  fmt::arg("currency", currency_of(report)));
   }
   return wrap(out + words("sentence.stop")) + "\n";
 }
 
-std::string verdict(const Loser& l, const GroupBest& best, const GpuProfile& gpu, const Words& words) {
+std::string verdict(const Loser& l,
+                    const GroupBest& best,
+                    const GpuProfile& gpu,
+                    const Words& words) {
   const Judged& j = l.judged;
   const auto slower = [&](double step) { return format_percent(step / best.step_s - 1, 1); };
   const auto of_card = [&](std::string_view key) {
-    return words(key, fmt::arg("needed", format_bytes(static_cast<double>(j.bytes))),
+    return words(key,
+                 fmt::arg("needed", format_bytes(static_cast<double>(j.bytes))),
                  fmt::arg("card", format_bytes(gpu.memory_bytes)));
   };
   const auto step = [&](std::string_view key, double seconds) {
     return words(key, fmt::arg("step", format_seconds(seconds)), fmt::arg("more", slower(seconds)));
   };
   switch (j.fate) {
-    case Fate::impossible: return words("plan.impossible");
-    case Fate::states: return of_card("plan.states");
-    case Fate::memory: return of_card("plan.needs");
-    case Fate::limits: return words("plan.outside");
-    case Fate::bound: return step("plan.at_least", j.least_s);
+    case Fate::impossible:
+      return words("plan.impossible");
+    case Fate::states:
+      return of_card("plan.states");
+    case Fate::memory:
+      return of_card("plan.needs");
+    case Fate::limits:
+      return words("plan.outside");
+    case Fate::bound:
+      return step("plan.at_least", j.least_s);
     case Fate::simulated:
       return j.step_s == best.step_s ? words("plan.as_fast") : step("plan.slower", j.step_s);
   }
@@ -162,13 +183,12 @@ std::string losers_text(const PlanReport& report, std::size_t group, const Words
                    {words("plan.best_step"), Align::left},
                    {words("plan.with"), Align::left, 1}};
   for (const Loser& l : losers_of(report.space, report.result, best)) {
-    table.rows.push_back({fmt::format("{} = {}", l.key, l.value), verdict(l, best, gpu, words),
+    table.rows.push_back({fmt::format("{} = {}", l.key, l.value),
+                          verdict(l, best, gpu, words),
                           plan_words(report.space, report.result.candidates[l.candidate])});
   }
   if (table.rows.empty()) return "";
-  return "\n" +
-         wrap(words("plan.losers", fmt::arg("gpus", c.gpus))) +
-         "\n" + table.fitted();
+  return "\n" + wrap(words("plan.losers", fmt::arg("gpus", c.gpus))) + "\n" + table.fitted();
 }
 
 std::string flags_of(const PlanReport& report, const PlanCandidate& c) {
@@ -179,7 +199,8 @@ std::string flags_of(const PlanReport& report, const PlanCandidate& c) {
   };
   flag("gpus", s.cluster.gpus);
   if (differ(report, [](const Scenario& b) { return b.cluster.gpu; })) flag("gpu", s.cluster.gpu);
-  if (differ(report, [](const Scenario& b) { return b.cluster.link; })) flag("link", s.cluster.link);
+  if (differ(report, [](const Scenario& b) { return b.cluster.link; }))
+    flag("link", s.cluster.link);
   flag("strategy", name_of(s.parallel.strategy));
   flag("tensor", s.parallel.tensor);
   if (s.parallel.context > 1) flag("context", s.parallel.context);
@@ -232,7 +253,8 @@ std::string plan_words(const PlanSpace& space, const PlanCandidate& c) {
   if (c.context > 1) add(fmt::format("cp{}", c.context));
   if (c.expert > 1) add(fmt::format("ep{}", c.expert));
   if (c.pipeline > 1) {
-    add(c.chunks > 1 ? fmt::format("pp{}x{}", c.pipeline, c.chunks) : fmt::format("pp{}", c.pipeline));
+    add(c.chunks > 1 ? fmt::format("pp{}x{}", c.pipeline, c.chunks)
+                     : fmt::format("pp{}", c.pipeline));
     if (c.schedule == PipelineSchedule::zero_bubble) add("zero-bubble");
     if (c.schedule == PipelineSchedule::gpipe) add("gpipe");
   }
@@ -247,9 +269,12 @@ std::string plan_text(const PlanReport& report, const Words& words) {
   const PlanResult& r = report.result;
   const Scenario& base = report.space.bases.front();
   std::string out = report.title.empty() ? "" : wrap(report.title) + "\n\n";
-  out += wrap(words("plan.question", fmt::arg("model", base.model.name),
-                    fmt::arg("parameters", format_count(static_cast<double>(parameter_count(base.model)))),
-                    fmt::arg("sequences", base.training.global_batch), fmt::arg("seq", base.training.seq))) +
+  out += wrap(words(
+             "plan.question",
+             fmt::arg("model", base.model.name),
+             fmt::arg("parameters", format_count(static_cast<double>(parameter_count(base.model)))),
+             fmt::arg("sequences", base.training.global_batch),
+             fmt::arg("seq", base.training.seq))) +
          "\n" + counts_text(r, words);
   if (r.groups.empty()) {
     out += "\n" + words("plan.none_fits") + "\n";
@@ -276,16 +301,16 @@ std::string plan_json(const PlanReport& report) {
   Json out = {{"schema", 1}, {"title", report.title}};
   Json& counts = out["candidates"];
   counts["all"] = r.candidates.size();
-  for (std::size_t f = 0; f < fate_names.size(); ++f) counts[std::string(fate_names[f])] = r.counts[f];
+  for (std::size_t f = 0; f < fate_names.size(); ++f)
+    counts[std::string(fate_names[f])] = r.counts[f];
   out["machines"] = Json::array();
   for (std::size_t i = 0; i < r.groups.size(); ++i) {
     const GroupBest& g = r.groups[i];
     Json one = json_of(report, r.candidates[g.candidate]);
     const Prediction& p = report.predictions[i];
     one["step_time_s"] = g.step_s;
-    one["step_time_interval_s"] = {{"p5", report.steps[i].p5},
-                                   {"p50", report.steps[i].p50},
-                                   {"p95", report.steps[i].p95}};
+    one["step_time_interval_s"] = {
+        {"p5", report.steps[i].p5}, {"p50", report.steps[i].p50}, {"p95", report.steps[i].p95}};
     one["samples_per_s"] = g.samples_per_s;
     one["tokens_per_s"] = p.tokens_per_s;
     one["mfu"] = p.mfu;
@@ -293,7 +318,8 @@ std::string plan_json(const PlanReport& report) {
     one["within_limits"] = g.within_limits;
     one["on_front"] = g.on_front;
     if (report.money[i]) {
-      one["money"] = money_json(scenario_of(report.space, r.candidates[g.candidate]), report.money[i]);
+      one["money"] =
+          money_json(scenario_of(report.space, r.candidates[g.candidate]), report.money[i]);
     }
     out["machines"].push_back(std::move(one));
   }
@@ -313,18 +339,33 @@ std::string plan_json(const PlanReport& report) {
 
 std::string candidates_csv(const PlanReport& report) {
   std::string out =
-      "gpu,link,gpus,strategy,tensor,context,expert,pipeline,schedule,chunks,batch,accumulation,recompute,"
+      "gpu,link,gpus,strategy,tensor,context,expert,pipeline,schedule,chunks,batch,accumulation,"
+      "recompute,"
       "sequence,fate,needed_bytes,least_step_s,step_time_s\n";
   const PlanResult& r = report.result;
   for (std::size_t i = 0; i < r.candidates.size(); ++i) {
     const PlanCandidate& c = r.candidates[i];
     const Scenario s = scenario_of(report.space, c);
     const Judged& j = r.judged[i];
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_cell(s.cluster.gpu),
-                       csv_cell(s.cluster.link), c.gpus, name_of(c.strategy), c.tensor, c.context,
-                       c.expert, c.pipeline, name_of(c.schedule), c.chunks, c.micro_batch,
-                       s.training.accumulation, name_of(c.recompute), c.sequence,
-                       fate_names[static_cast<std::size_t>(j.fate)], j.bytes, j.least_s, j.step_s);
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+                       csv_cell(s.cluster.gpu),
+                       csv_cell(s.cluster.link),
+                       c.gpus,
+                       name_of(c.strategy),
+                       c.tensor,
+                       c.context,
+                       c.expert,
+                       c.pipeline,
+                       name_of(c.schedule),
+                       c.chunks,
+                       c.micro_batch,
+                       s.training.accumulation,
+                       name_of(c.recompute),
+                       c.sequence,
+                       fate_names[static_cast<std::size_t>(j.fate)],
+                       j.bytes,
+                       j.least_s,
+                       j.step_s);
   }
   return out;
 }

@@ -17,9 +17,9 @@ struct PlanReport {
   std::string source;  // what `predict` is asked for to look closer: a file, or flags
   const PlanSpace& space;
   const PlanResult& result;
-  std::vector<Prediction> predictions;        // of each group's best
-  std::vector<Quantiles> steps;               // likewise: its step with the interval
-  std::vector<std::optional<Money>> money;    // likewise, with that interval
+  std::vector<Prediction> predictions;      // of each group's best
+  std::vector<Quantiles> steps;             // likewise: its step with the interval
+  std::vector<std::optional<Money>> money;  // likewise, with that interval
   std::function<const GpuProfile&(const std::string&)> profile_of;
 };
 

@@ -136,8 +136,8 @@ std::string predict_csv(const PredictReport& report) {
       "model,gpu,gpus,link,batch,seq,accumulation,precision,step_time_s,samples_per_s,tokens_per_s,"
       "weak_speedup,weak_efficiency,strong_speedup,strong_efficiency,mfu,exposed_communication_s,"
       "communication_s,peak_memory_bytes,fits,bound_by";
-  const bool money = std::ranges::any_of(
-      report.points, [](const StudyPoint& p) { return p.money.has_value(); });
+  const bool money =
+      std::ranges::any_of(report.points, [](const StudyPoint& p) { return p.money.has_value(); });
   out += interval_csv_header(Figures::of_model);
   out += (money ? money_csv_header() + money_interval_csv_header() : "") + "\n";
   for (std::size_t i = 0; i < report.points.size(); ++i) {

@@ -31,7 +31,8 @@ std::string model_of(const PredictReport& report, const Words& words) {
     return "";
   }
   const auto parameters = static_cast<double>(parameter_count(s.model));
-  return words("question.model", fmt::arg("model", s.model.name), fmt::arg("n", format_count(parameters)));
+  return words(
+      "question.model", fmt::arg("model", s.model.name), fmt::arg("n", format_count(parameters)));
 }
 
 std::string joined(const std::vector<std::string>& parts, const Words& words) {
@@ -62,7 +63,8 @@ std::string cluster_of(const PredictReport& report, const GpuProfile& gpu, const
   if (p.strategy != Strategy::ddp) {
     out.emplace_back(strategy_names[static_cast<std::size_t>(p.strategy)]);
   } else if (!is_axis(report, "bucket_cap_MB")) {
-    out.push_back(words("question.buckets", fmt::arg("size", fmt::format("{:g}", p.bucket_cap_MB))));
+    out.push_back(
+        words("question.buckets", fmt::arg("size", fmt::format("{:g}", p.bucket_cap_MB))));
   }
   return joined(out, words);
 }
@@ -115,8 +117,9 @@ Columns columns_of(const PredictReport& report) {
 // The figures of a point, in the order of figure_columns().
 std::vector<std::string> figures(const StudyPoint& p, const Columns& columns) {
   const Prediction& r = p.prediction;
-  std::vector<std::string> out{format_seconds(r.step.value), 
-                               format_count(columns.taken.only_images() ? r.samples_per_s : r.tokens_per_s)};
+  std::vector<std::string> out{
+      format_seconds(r.step.value),
+      format_count(columns.taken.only_images() ? r.samples_per_s : r.tokens_per_s)};
   if (columns.scaling) {
     out.push_back(speedup_cell(p.weak));
     out.push_back(efficiency_cell(p.weak));
@@ -139,16 +142,19 @@ std::vector<TextTable::Column> figure_columns(const Columns& columns, const Word
   std::vector<TextTable::Column> out{{words("column.step")},
                                      {std::string(words.text(columns.taken.column()))}};
   if (columns.scaling) {
-    const std::initializer_list<TextTable::Column> scaling{{words("column.weak")},
-                                                           {words("column.weak_efficiency")},
-                                                           {words("column.strong"), Align::right, 1},
-                                                           {words("column.strong_efficiency"), Align::right, 1}};
+    const std::initializer_list<TextTable::Column> scaling{
+        {words("column.weak")},
+        {words("column.weak_efficiency")},
+        {words("column.strong"), Align::right, 1},
+        {words("column.strong_efficiency"), Align::right, 1}};
     out.insert(out.end(), scaling);
   }
   out.push_back({"MFU", Align::right, 2});
   if (columns.exposed) out.push_back({words("column.exposed"), Align::right, 3});
   out.push_back({words("column.memory")});
-  if (columns.money) out.push_back({words(columns.taken.only_images() ? "column.cost_images" : "column.cost_tokens")});
+  if (columns.money)
+    out.push_back(
+        {words(columns.taken.only_images() ? "column.cost_images" : "column.cost_tokens")});
   return out;
 }
 
@@ -184,7 +190,9 @@ std::string about(const PredictReport& report, const Words& words) {
 }
 
 // One line a figure, only for those that the table has.
-std::string legend(const PredictReport& report, const GpuProfile& gpu, const std::string& table,
+std::string legend(const PredictReport& report,
+                   const GpuProfile& gpu,
+                   const std::string& table,
                    const Words& words) {
   const Scenario& s = report.points[focus_of(report)].scenario;
   const Dtype type = s.training.precision.compute;
@@ -193,13 +201,16 @@ std::string legend(const PredictReport& report, const GpuProfile& gpu, const std
   TextTable out;
   out.columns = {{"", Align::left}, {"", Align::left}};
   const auto add = [&](std::string name, std::string meaning) {
-    if (header.find(name) != std::string::npos) out.rows.push_back({std::move(name), std::move(meaning)});
+    if (header.find(name) != std::string::npos)
+      out.rows.push_back({std::move(name), std::move(meaning)});
   };
   add(words("column.weak"), words("legend.weak"));
   add(words("column.strong"), words("legend.strong"));
   add(words("column.weak_efficiency"), words("legend.efficiency"));
-  add("MFU", words("legend.mfu", fmt::arg("peak", fmt::format("{:.0f}", peak)),
-                   fmt::arg("format", info(type).name)));
+  add("MFU",
+      words("legend.mfu",
+            fmt::arg("peak", fmt::format("{:.0f}", peak)),
+            fmt::arg("format", info(type).name)));
   add(words("column.exposed"), words("legend.exposed"));
   add(words("column.memory"), words("legend.memory"));
   const std::string currency = s.cost.currency.empty() ? "USD" : s.cost.currency;

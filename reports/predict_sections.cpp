@@ -81,10 +81,12 @@ std::string strong_waterfall(const StudyPoint& p, const Words& words) {
 std::string wait_words(const StudyPoint& p, const Words& words) {
   const std::string wait = format_seconds(p.prediction.exposed_s);
   if (p.exposed_s.p95 <= 0) return wait;
-  return words("why.wait_range",
-               fmt::arg("wait", wait),
-               fmt::arg("range",
-                        format_range(format_seconds(p.exposed_s.p5), format_seconds(p.exposed_s.p95), words)));
+  return words(
+      "why.wait_range",
+      fmt::arg("wait", wait),
+      fmt::arg(
+          "range",
+          format_range(format_seconds(p.exposed_s.p5), format_seconds(p.exposed_s.p95), words)));
 }
 
 std::string exchange(const StudyPoint& p, const Words& words) {

@@ -53,7 +53,8 @@ std::string question_line(const Scenario& s, const GpuProfile& gpu, const Words&
   add(optimizer_names[static_cast<std::size_t>(t.optimizer)]);
   add(batch_words(s, words));
   if (t.accumulation > 1) add(words("question.micro_steps", fmt::arg("n", t.accumulation)));
-  out.append(words.text("list.semicolon")).append(fmt::format("{} x {}", s.cluster.gpus, gpu.title));
+  out.append(words.text("list.semicolon"))
+      .append(fmt::format("{} x {}", s.cluster.gpus, gpu.title));
   if (!s.cluster.link.empty()) add(link_words(s.cluster, words));
   if (s.cluster.gpus > 1) add(split_words(s.parallel, words));
   return out;

@@ -9,8 +9,8 @@
 
 namespace stepsight {
 
-// "gpt2-774m, bf16, adamw, 8 x 1024 tokens on each GPU; 8 x NVIDIA H200 SXM 141 GB, nvlink4-nvswitch,
-// ddp"
+// "gpt2-774m, bf16, adamw, 8 x 1024 tokens on each GPU; 8 x NVIDIA H200 SXM 141 GB,
+// nvlink4-nvswitch, ddp"
 std::string question_line(const Scenario& scenario, const GpuProfile& gpu, const Words& words);
 
 // "8 x 1024 tokens on each GPU", or of all GPUs where the scenario fixes the global batch.

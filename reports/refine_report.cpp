@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "reports/json_parts.h"
@@ -30,9 +29,12 @@ std::string error(double predicted, double measured) {
 std::string refine_text(const RefineReport& report) {
   const Refinement& r = report.refinement;
   TextTable inputs;
-  inputs.columns = {{"input of " + report.gpu, Align::left}, {"time"}, {"known before"}, {"known now"}};
+  inputs.columns = {
+      {"input of " + report.gpu, Align::left}, {"time"}, {"known before"}, {"known now"}};
   for (const RefinedInput& i : r.inputs) {
-    inputs.rows.push_back({std::string(step_input_names[index(i.input)]), factor(i.change), spread(i.sd_before),
+    inputs.rows.push_back({std::string(step_input_names[index(i.input)]),
+                           factor(i.change),
+                           spread(i.sd_before),
                            spread(i.sd_after)});
   }
   TextTable steps;
@@ -40,19 +42,27 @@ std::string refine_text(const RefineReport& report) {
   constexpr std::size_t most_rows = 100;
   for (const RefinedStep& s : r.steps) {
     if (steps.rows.size() == most_rows) break;
-    steps.rows.push_back({s.id.substr(0, 30), format_seconds(s.measured), error(s.before, s.measured),
-                          error(s.after, s.measured), error(s.left_out, s.measured)});
+    steps.rows.push_back({s.id.substr(0, 30),
+                          format_seconds(s.measured),
+                          error(s.before, s.measured),
+                          error(s.after, s.measured),
+                          error(s.left_out, s.measured)});
   }
   std::string out = inputs.text() + "\n" + steps.text() + "\n";
   out += wrap(fmt::format("Mean error {} before; {} with each run predicted from the others alone.",
-                          format_percent(r.error_before), format_percent(r.error_left_out))) +
+                          format_percent(r.error_before),
+                          format_percent(r.error_left_out))) +
          "\n";
-  for (const auto& [reason, n] : report.refused) out += fmt::format("  {} refused: {}\n", n, reason);
+  for (const auto& [reason, n] : report.refused)
+    out += fmt::format("  {} refused: {}\n", n, reason);
   for (const std::string& file : report.links) {
     out += wrap("The refined link is for --link: " + file) + "\n";
   }
-  return out + wrap("time: what the runs add to that input's time; known: one standard deviation; left out: the "
-                    "error where a run taught nothing to its own prediction.") +
+  return out +
+         wrap(
+             "time: what the runs add to that input's time; known: one standard deviation; left "
+             "out: the "
+             "error where a run taught nothing to its own prediction.") +
          "\n";
 }
 
@@ -61,12 +71,17 @@ std::string refine_json(const RefineReport& report) {
   nlohmann::ordered_json out{{"schema", 1}, {"gpu", report.gpu}};
   out["inputs"] = nlohmann::ordered_json::array();
   for (const RefinedInput& i : r.inputs) {
-    out["inputs"].push_back({{"input", step_input_names[index(i.input)]}, {"time_factor", std::exp(i.change)},
-                             {"log_sd_before", i.sd_before}, {"log_sd_after", i.sd_after}});
+    out["inputs"].push_back({{"input", step_input_names[index(i.input)]},
+                             {"time_factor", std::exp(i.change)},
+                             {"log_sd_before", i.sd_before},
+                             {"log_sd_after", i.sd_after}});
   }
   out["runs"] = nlohmann::ordered_json::array();
   for (const RefinedStep& s : r.steps) {
-    out["runs"].push_back({{"id", s.id}, {"measured_s", s.measured}, {"before_s", s.before}, {"after_s", s.after},
+    out["runs"].push_back({{"id", s.id},
+                           {"measured_s", s.measured},
+                           {"before_s", s.before},
+                           {"after_s", s.after},
                            {"left_out_s", s.left_out}});
   }
   out["noise_log_sd"] = r.noise;

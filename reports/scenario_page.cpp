@@ -15,15 +15,31 @@ DocTable::Column words_column(std::string key, std::string title) {
   return {std::move(key), std::move(title), false};
 }
 
-Cell seconds_cell(double s) { return {format_seconds(s), s}; }
-Cell count_cell(double n) { return {format_count(n), n}; }
-Cell whole_cell(std::int64_t n) { return {std::to_string(n), static_cast<double>(n)}; }
-Cell share_cell(double s, int digits = 0) { return {format_percent(s, digits), s}; }
-Cell whole_share_cell(double s) { return share_cell(s); }
-Cell times_cell(double x) { return {fmt::format("{:.2f}x", x), x}; }
-Cell bytes_cell(double b) { return {format_bytes(b), b}; }
+Cell seconds_cell(double s) {
+  return {format_seconds(s), s};
+}
+Cell count_cell(double n) {
+  return {format_count(n), n};
+}
+Cell whole_cell(std::int64_t n) {
+  return {std::to_string(n), static_cast<double>(n)};
+}
+Cell share_cell(double s, int digits = 0) {
+  return {format_percent(s, digits), s};
+}
+Cell whole_share_cell(double s) {
+  return share_cell(s);
+}
+Cell times_cell(double x) {
+  return {fmt::format("{:.2f}x", x), x};
+}
+Cell bytes_cell(double b) {
+  return {format_bytes(b), b};
+}
 
-bool images(const StudyPoint& p) { return takes_images(p.scenario.model.family); }
+bool images(const StudyPoint& p) {
+  return takes_images(p.scenario.model.family);
+}
 double throughput(const StudyPoint& p) {
   return images(p) ? p.prediction.samples_per_s : p.prediction.tokens_per_s;
 }
@@ -94,14 +110,29 @@ void add_figures(std::vector<Cell>& row, const Figures& f) {
 }
 
 // A table of parts that add up to a whole, and the chart of the same figures.
-void add_parts(Section& section, const std::string& id, const std::string& title,
-               const std::vector<Part>& parts, const std::string& whole, double sum, ChartKind kind,
-               const std::string& unit, const Words& words) {
+void add_parts(Section& section,
+               const std::string& id,
+               const std::string& title,
+               const std::vector<Part>& parts,
+               const std::string& whole,
+               double sum,
+               ChartKind kind,
+               const std::string& unit,
+               const Words& words) {
   const auto cell = [&](double v) { return unit == "bytes" ? bytes_cell(v) : seconds_cell(v); };
-  Chart chart{.id = id + "_chart", .title = title, .kind = kind, .x_title = {}, .y_title = {},
-              .unit = unit, .categories = {}, .x = {}, .series = {}, .labels = {}};
+  Chart chart{.id = id + "_chart",
+              .title = title,
+              .kind = kind,
+              .x_title = {},
+              .y_title = {},
+              .unit = unit,
+              .categories = {},
+              .x = {},
+              .series = {},
+              .labels = {}};
   chart.series.push_back({unit == "bytes" ? "bytes" : "seconds", title, {}, {}, {}, false});
-  DocTable table{id, title,
+  DocTable table{id,
+                 title,
                  {words_column("part", words("column.part")),
                   figure(unit == "bytes" ? "bytes" : "seconds", words("column.value")),
                   figure("share", words("column.share"))},
@@ -128,9 +159,12 @@ void add_parts(Section& section, const std::string& id, const std::string& title
 Section answer_section(const StudyPoint& p, const GpuProfile& gpu, const Words& words) {
   const Prediction& r = p.prediction;
   Section out{"answer", words("section.answer"), {}};
-  DocTable table{"answer", "",
-                 {words_column("figure", words("column.figure")), figure("value", words("column.value")),
-                  figure("p5", words("column.from")), figure("p95", words("column.to")),
+  DocTable table{"answer",
+                 "",
+                 {words_column("figure", words("column.figure")),
+                  figure("value", words("column.value")),
+                  figure("p5", words("column.from")),
+                  figure("p95", words("column.to")),
                   words_column("meaning", words("column.meaning"))},
                  {}};
   const auto add = [&](const char* name, Cell value, std::string meaning) {
@@ -144,32 +178,43 @@ Section answer_section(const StudyPoint& p, const GpuProfile& gpu, const Words& 
   const Quantiles& step = p.uncertainty.step;
   add("figure.step", seconds_cell(r.step.value), words("meaning.step"));
   between(step, seconds_cell);
-  add(images(p) ? "figure.images" : "figure.tokens", count_cell(throughput(p)), words("meaning.throughput"));
+  add(images(p) ? "figure.images" : "figure.tokens",
+      count_cell(throughput(p)),
+      words("meaning.throughput"));
   if (step.p5 > 0) between(rate_of(step, throughput(p) * r.step.value), count_cell);
   if (p.scenario.cluster.gpus > 1) {
     add("figure.weak", times_cell(p.weak.scaling.speedup), words("meaning.weak"));
     between(p.weak.speedup, times_cell);
-    add("figure.weak_efficiency", share_cell(p.weak.scaling.efficiency), words("meaning.efficiency"));
+    add("figure.weak_efficiency",
+        share_cell(p.weak.scaling.efficiency),
+        words("meaning.efficiency"));
     between(p.weak.efficiency, whole_share_cell);
     if (p.strong) {
       add("figure.strong", times_cell(p.strong->scaling.speedup), words("meaning.strong"));
       between(p.strong->speedup, times_cell);
-      add("figure.strong_efficiency", share_cell(p.strong->scaling.efficiency), words("meaning.efficiency"));
+      add("figure.strong_efficiency",
+          share_cell(p.strong->scaling.efficiency),
+          words("meaning.efficiency"));
       between(p.strong->efficiency, whole_share_cell);
     }
   }
   const Dtype type = p.scenario.training.precision.compute;
-  add("figure.mfu", share_cell(r.mfu),
+  add("figure.mfu",
+      share_cell(r.mfu),
       words("meaning.mfu",
-            fmt::arg("peak", fmt::format("{:.0f}", gpu.vendor_TFLOPS[static_cast<std::size_t>(type)])),
+            fmt::arg("peak",
+                     fmt::format("{:.0f}", gpu.vendor_TFLOPS[static_cast<std::size_t>(type)])),
             fmt::arg("format", info(type).name)));
   if (r.message_bytes > 0) {
-    add("figure.exposed", seconds_cell(r.exposed_s),
-        words("meaning.exposed", fmt::arg("all", format_seconds(r.communication_s)),
+    add("figure.exposed",
+        seconds_cell(r.exposed_s),
+        words("meaning.exposed",
+              fmt::arg("all", format_seconds(r.communication_s)),
               fmt::arg("bytes", format_bytes(r.message_bytes))));
     between(p.exposed_s, seconds_cell);
   }
-  add("figure.memory", bytes_cell(r.memory.needed),
+  add("figure.memory",
+      bytes_cell(r.memory.needed),
       words("meaning.memory", fmt::arg("card", format_bytes(gpu.memory_bytes))));
   out.blocks.emplace_back(Paragraph{words("answer.interval")});
   out.blocks.emplace_back(std::move(table));
@@ -179,9 +224,16 @@ Section answer_section(const StudyPoint& p, const GpuProfile& gpu, const Words& 
 Section scaling_section(const std::vector<StudyPoint>& curve, const Words& words) {
   Section out{"scaling", words("section.scaling"), {}};
   out.blocks.emplace_back(Paragraph{words("scaling.note")});
-  Chart chart{.id = "scaling_chart", .title = words("scaling.chart"), .kind = ChartKind::lines,
-              .x_title = "GPUs", .y_title = words("scaling.speedup"), .unit = "x", .categories = {},
-              .x = {}, .series = {}, .labels = {}};
+  Chart chart{.id = "scaling_chart",
+              .title = words("scaling.chart"),
+              .kind = ChartKind::lines,
+              .x_title = "GPUs",
+              .y_title = words("scaling.speedup"),
+              .unit = "x",
+              .categories = {},
+              .x = {},
+              .series = {},
+              .labels = {}};
   ChartSeries ideal{"ideal", words("scaling.ideal"), {}, {}, {}, true};
   ChartSeries weak{"weak", words("scaling.weak"), {}, {}, {}, false};
   ChartSeries strong{"strong", words("scaling.strong"), {}, {}, {}, false};
@@ -218,7 +270,8 @@ Section scaling_section(const std::vector<StudyPoint>& curve, const Words& words
 Section sweep_section(const ScenarioReport& report, const Words& words) {
   Section out{"sweep", words("section.sweep"), {}};
   DocTable table{"sweep", "", {}, {}};
-  for (const std::string& axis : report.axes) table.columns.push_back(words_column(axis, axis_words(axis, words)));
+  for (const std::string& axis : report.axes)
+    table.columns.push_back(words_column(axis, axis_words(axis, words)));
   Taken taken;
   for (const QuickPoint& p : report.sweep) taken.add(p.scenario);
   for (DocTable::Column& c : figure_columns(taken, words)) table.columns.push_back(std::move(c));
@@ -260,8 +313,14 @@ Section waterfall_section(const StudyPoint& p, const Words& words) {
   if (a.loading > 0) parts.emplace_back(words("why.loading"), a.loading);
   if (a.stalls > 0) parts.emplace_back(words("why.stalls"), a.stalls);
   out.blocks.emplace_back(Paragraph{words(strong ? "why.strong_note" : "why.weak_note")});
-  add_parts(out, "why", words("why.chart", fmt::arg("gpus", gpus)), parts,
-            words("why.step", fmt::arg("gpus", gpus)), p.prediction.step.value, ChartKind::waterfall, "s",
+  add_parts(out,
+            "why",
+            words("why.chart", fmt::arg("gpus", gpus)),
+            parts,
+            words("why.step", fmt::arg("gpus", gpus)),
+            p.prediction.step.value,
+            ChartKind::waterfall,
+            "s",
             words);
   return out;
 }
@@ -276,7 +335,14 @@ Section kernels_section(const StudyPoint& p, const Words& words) {
     busy += seconds;
   }
   out.blocks.emplace_back(Paragraph{pace_sentence(p.prediction, words)});
-  add_parts(out, "kernels", words("kernels.chart"), parts, words("kernels.all"), busy, ChartKind::bars, "s",
+  add_parts(out,
+            "kernels",
+            words("kernels.chart"),
+            parts,
+            words("kernels.all"),
+            busy,
+            ChartKind::bars,
+            "s",
             words);
   return out;
 }
@@ -291,8 +357,15 @@ Section memory_section(const StudyPoint& p, const GpuProfile& gpu, const Words& 
     parts.emplace_back(words("memory." + std::string(part.name)), m.at_peak.*part.bytes);
   }
   parts.emplace_back(words("memory.reserve"), m.reserve);
-  add_parts(out, "memory", words("memory.chart"), parts, words("memory.needed"), m.needed, ChartKind::bars,
-            "bytes", words);
+  add_parts(out,
+            "memory",
+            words("memory.chart"),
+            parts,
+            words("memory.needed"),
+            m.needed,
+            ChartKind::bars,
+            "bytes",
+            words);
   return out;
 }
 
@@ -313,7 +386,8 @@ Document scenario_page(const ScenarioReport& report, const GpuProfile& gpu, cons
   }
   const Attribution& a = focus.prediction.attribution;
   const bool irregular = a.slowest + a.loading + a.stalls > 0;
-  if (focus.prediction.message_bytes > 0 || irregular) out.sections.push_back(waterfall_section(focus, words));
+  if (focus.prediction.message_bytes > 0 || irregular)
+    out.sections.push_back(waterfall_section(focus, words));
   out.sections.push_back(kernels_section(focus, words));
   out.sections.push_back(timeline_section(report.trace, words));
   out.sections.push_back(memory_section(focus, gpu, words));

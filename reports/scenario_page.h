@@ -20,12 +20,13 @@ struct ScenarioReport {
   std::vector<std::vector<std::string>> coordinates;  // [point][axis]: the values, as written
   std::vector<QuickPoint> sweep;                      // every point of the scenario, at least one
   std::vector<std::string> notes;                     // what the program chose for the user
-  StudyPoint focus;                // the point that the page explains
-  std::vector<StudyPoint> curve;   // that one with fewer GPUs, rising to itself (simulate/scaling_curve.h)
+  StudyPoint focus;                                   // the point that the page explains
+  std::vector<StudyPoint>
+      curve;  // that one with fewer GPUs, rising to itself (simulate/scaling_curve.h)
   std::vector<StudyPoint> larger;  // and with more, where it has prices
   StepTrace trace;                 // of that one
-  std::string scenario_text;      // the TOML to copy
-  std::string command;            // that asks the same in a terminal; empty: none does
+  std::string scenario_text;       // the TOML to copy
+  std::string command;             // that asks the same in a terminal; empty: none does
 };
 
 // `gpu` is the card of the point that the page explains.
@@ -40,7 +41,9 @@ Section kernels_section(const StudyPoint& point, const Words& words);
 Section timeline_section(const StepTrace& trace, const Words& words);
 Section memory_section(const StudyPoint& point, const GpuProfile& gpu, const Words& words);
 // `counts`: the point with fewer and with more GPUs, rising.
-Section cost_section(const StudyPoint& point, const std::vector<StudyPoint>& counts, const Words& words);
+Section cost_section(const StudyPoint& point,
+                     const std::vector<StudyPoint>& counts,
+                     const Words& words);
 Section sensitivity_section(const Uncertainty& uncertainty, const Words& words);
 Section assumptions_section(const StudyPoint& point,
                             const GpuProfile& gpu,

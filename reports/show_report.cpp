@@ -155,8 +155,9 @@ std::string model_text(const ModelShape& model) {
                                        : 2048;
   const StepWork work = step_work(model, training);
   return models_text({&model, 1}) +
-         fmt::format("\nOne block, forward, one {} in bf16:\n",
-                     takes_images(model.family) ? "image" : fmt::format("sequence of {}", training.seq)) +
+         fmt::format(
+             "\nOne block, forward, one {} in bf16:\n",
+             takes_images(model.family) ? "image" : fmt::format("sequence of {}", training.seq)) +
          operators_text(work.block.forward) + "\nand backward:\n" +
          operators_text(work.block.backward);
 }

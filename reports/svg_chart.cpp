@@ -15,18 +15,27 @@ namespace {
 constexpr double width = 720;
 
 std::string open(double height, const std::string& title) {
-  return fmt::format("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">", width, height,
+  return fmt::format("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">",
+                     width,
+                     height,
                      html_text(title));
 }
 
 std::string label(double x, double y, const std::string& text, const char* anchor = "start") {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>", x, y, anchor,
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>",
+                     x,
+                     y,
+                     anchor,
                      html_text(text));
 }
 
 std::string line(double x1, double y1, double x2, double y2, const char* kind) {
-  return fmt::format("<line class=\"{}\" x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"/>", kind, x1,
-                     y1, x2, y2);
+  return fmt::format("<line class=\"{}\" x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"/>",
+                     kind,
+                     x1,
+                     y1,
+                     x2,
+                     y2);
 }
 
 // A round step of an axis that has about five of them.
@@ -74,8 +83,11 @@ std::string legend(const Chart& c, double y) {
   std::string out;
   double x = 56;
   for (std::size_t s = 0; s < c.series.size(); ++s) {
-    out += fmt::format("<rect class=\"series{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"14\" height=\"4\"/>",
-                       c.series[s].reference ? "-ideal" : std::to_string(s), x, y - 7);
+    out += fmt::format(
+        "<rect class=\"series{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"14\" height=\"4\"/>",
+        c.series[s].reference ? "-ideal" : std::to_string(s),
+        x,
+        y - 7);
     out += label(x + 20, y, c.series[s].name);
     x += 44 + 7.5 * static_cast<double>(c.series[s].name.size());
   }
@@ -116,7 +128,8 @@ std::string lines_svg(const Chart& c) {
       const double y = p.y(*series.values[i]);
       points += fmt::format("{:.1f},{:.1f} ", x, y);
       if (series.reference) continue;
-      out += fmt::format("<circle class=\"series{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"/>", s, x, y);
+      out += fmt::format(
+          "<circle class=\"series{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"/>", s, x, y);
     }
     out += polyline(kind, points);
   }
@@ -152,12 +165,15 @@ std::string bars_svg(const Chart& c) {
     const double length = std::max(std::abs(end - begin) * scale, 1.0);
     const double y = 6 + row * static_cast<double>(i);
     out += label(left - 8, y + 15, c.categories[i], "end");
-    out += fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"18\"/>",
-                       whole          ? "whole"
-                       : value(i) < 0 ? "gain"
-                       : falls && i > 0 ? "loss"
-                                        : "series0",
-                       x, y, length);
+    out +=
+        fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"18\"/>",
+                    whole            ? "whole"
+                    : value(i) < 0   ? "gain"
+                    : falls && i > 0 ? "loss"
+                                     : "series0",
+                    x,
+                    y,
+                    length);
     out += label(x + length + 6, y + 14, value_text(value(i), c.unit));
     if (falls && !whole) at = end;
   }
@@ -188,14 +204,16 @@ std::string scatter_svg(const Chart& c) {
     out += line(left, 10 + side - at, left + side, 10 + side - at, "grid");
     out += line(left + at, 10, left + at, 10 + side, "grid");
     const std::string text = axis_text(std::pow(10.0, decade), c.unit);
-    out += label(left - 6, 14 + side - at, text, "end") + label(left + at, side + 28, text, "middle");
+    out +=
+        label(left - 6, 14 + side - at, text, "end") + label(left + at, side + 28, text, "middle");
   }
   out += line(left, 10 + side, left + side, 10, "line-ideal");
   for (std::size_t i = 0; i < c.x.size(); ++i) {
     const double y = c.series.front().values[i].value_or(0);
     if (!(c.x[i] > 0) || !(y > 0)) continue;
     out += fmt::format("<circle class=\"series0 dot\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\"/>",
-                       left + place(c.x[i]), 10 + side - place(y));
+                       left + place(c.x[i]),
+                       10 + side - place(y));
   }
   out += label(left + side / 2, side + 52, c.x_title + " / " + c.y_title, "middle");
   return out + "</svg>";
@@ -205,10 +223,13 @@ std::string scatter_svg(const Chart& c) {
 
 std::string chart_svg(const Chart& chart) {
   switch (chart.kind) {
-    case ChartKind::lines: return lines_svg(chart);
-    case ChartKind::scatter: return scatter_svg(chart);
+    case ChartKind::lines:
+      return lines_svg(chart);
+    case ChartKind::scatter:
+      return scatter_svg(chart);
     case ChartKind::waterfall:
-    case ChartKind::bars: return bars_svg(chart);
+    case ChartKind::bars:
+      return bars_svg(chart);
   }
   return "";
 }

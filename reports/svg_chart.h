@@ -13,6 +13,8 @@ std::string chart_svg(const Chart& chart);
 
 // The steady step, a row a track: neighbours closer than a pixel are drawn as one. Of many pipeline
 // stages only their compute.
-std::string timeline_svg(const StepTrace& trace, const std::string& description, const Words& words);
+std::string timeline_svg(const StepTrace& trace,
+                         const std::string& description,
+                         const Words& words);
 
 }  // namespace stepsight

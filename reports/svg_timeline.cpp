@@ -19,8 +19,8 @@ constexpr double left = 150;
 constexpr double right = width - 10;
 constexpr double row = 22;
 
-constexpr std::array<std::string_view, 6> classes{"forward", "backward", "sync", "update", "message",
-                                                  "other"};
+constexpr std::array<std::string_view, 6> classes{
+    "forward", "backward", "sync", "update", "message", "other"};
 
 // Rows that say most: links are seen in their communication, and of many stages the compute.
 std::vector<std::uint32_t> shown_tracks(const StepTrace& trace) {
@@ -45,9 +45,12 @@ struct Bar {
 };
 
 void put(std::string& out, const Bar& bar, double y) {
-  out += fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.0f}\" width=\"{:.1f}\" height=\"16\"/>",
-                     classes[static_cast<std::size_t>(bar.kind)], bar.begin, y,
-                     std::max(bar.end - bar.begin, 0.4));
+  out +=
+      fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.0f}\" width=\"{:.1f}\" height=\"16\"/>",
+                  classes[static_cast<std::size_t>(bar.kind)],
+                  bar.begin,
+                  y,
+                  std::max(bar.end - bar.begin, 0.4));
 }
 
 std::string row_svg(const StepTrace& trace, std::uint32_t track, double y) {
@@ -58,7 +61,8 @@ std::string row_svg(const StepTrace& trace, std::uint32_t track, double y) {
   std::string out;
   std::optional<Bar> open;
   for (const TraceSlice& s : trace.slices) {
-    if (s.track != track || s.end <= trace.begin || s.begin >= trace.end || s.end == s.begin) continue;
+    if (s.track != track || s.end <= trace.begin || s.begin >= trace.end || s.end == s.begin)
+      continue;
     const Bar bar{place(std::max(s.begin, trace.begin)), place(std::min(s.end, trace.end)), s.kind};
     if (open && open->kind == bar.kind && bar.begin - open->end < 0.5) {
       open->end = bar.end;
@@ -73,30 +77,44 @@ std::string row_svg(const StepTrace& trace, std::uint32_t track, double y) {
 
 }  // namespace
 
-std::string timeline_svg(const StepTrace& trace, const std::string& description, const Words& words) {
+std::string timeline_svg(const StepTrace& trace,
+                         const std::string& description,
+                         const Words& words) {
   const std::vector<std::uint32_t> tracks = shown_tracks(trace);
   const bool several = std::ranges::any_of(tracks, [&](std::uint32_t t) {
     return trace.tracks[t].group != trace.tracks[tracks.front()].group;
   });
   const double bottom = 8 + row * static_cast<double>(tracks.size());
-  std::string out = fmt::format("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">", width,
-                                bottom + 26, html_text(description));
+  std::string out =
+      fmt::format("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">",
+                  width,
+                  bottom + 26,
+                  html_text(description));
   for (std::size_t i = 0; i < tracks.size(); ++i) {
     const TraceTrack& track = trace.tracks[tracks[i]];
     const double y = 6 + row * static_cast<double>(i);
     std::string name = said(track.name, words);
     if (several) name = said(track.process.substr(0, track.process.find(',')), words) + " " + name;
-    out += fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"end\">{}</text>", left - 8, y + 13,
+    out += fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"end\">{}</text>",
+                       left - 8,
+                       y + 13,
                        html_text(text_width(name) > 24 ? cut(name, 23) + "~" : name));
-    out += fmt::format("<rect class=\"lane\" x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" height=\"16\"/>", left,
-                       y, right - left);
+    out += fmt::format(
+        "<rect class=\"lane\" x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" height=\"16\"/>",
+        left,
+        y,
+        right - left);
     out += row_svg(trace, tracks[i], y);
   }
   const double step = to_seconds(trace.end - trace.begin).value;
   for (int i = 0; i <= 4; ++i) {
     const double x = left + (right - left) * i / 4;
-    out += fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"{}\">{}</text>", x, bottom + 18,
-                       i == 0 ? "start" : i == 4 ? "end" : "middle",
+    out += fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"{}\">{}</text>",
+                       x,
+                       bottom + 18,
+                       i == 0   ? "start"
+                       : i == 4 ? "end"
+                                : "middle",
                        i == 0 ? "0" : html_text(value_text(step * i / 4, "s")));
   }
   return out + "</svg>";

@@ -19,8 +19,8 @@ namespace stepsight {
 namespace {
 
 // Keys whose values stand in columns of their own; `name` is the model's.
-constexpr std::array<std::string_view, 9> columns{"model", "name", "gpu", "gpus", "link",
-                                                  "batch", "seq", "accumulation", "precision"};
+constexpr std::array<std::string_view, 9> columns{
+    "model", "name", "gpu", "gpus", "link", "batch", "seq", "accumulation", "precision"};
 
 std::string quoted(const std::string& text) {
   return json_text(text, -1);
@@ -87,8 +87,15 @@ void SweepRows::append(std::string& out,
   if (!json_) {
     fmt::format_to(to, "{},", index);
     for (const std::size_t a : further_) fmt::format_to(to, "{},", csv_cell(values[a]));
-    fmt::format_to(to, "{},{},{},{},{},{},{},{}", csv_cell(s.model.name), csv_cell(s.cluster.gpu),
-                   s.cluster.gpus, csv_cell(s.cluster.link), t.batch, t.seq, t.accumulation,
+    fmt::format_to(to,
+                   "{},{},{},{},{},{},{},{}",
+                   csv_cell(s.model.name),
+                   csv_cell(s.cluster.gpu),
+                   s.cluster.gpus,
+                   csv_cell(s.cluster.link),
+                   t.batch,
+                   t.seq,
+                   t.accumulation,
                    name_of(t.precision));
     each_figure(r, [&](const char*, double figure) { fmt::format_to(to, ",{}", figure); });
     fmt::format_to(to, ",{},{}", r.fits ? "yes" : "no", bound_by(r));
@@ -107,11 +114,16 @@ void SweepRows::append(std::string& out,
   fmt::format_to(to,
                  ",\"model\":{},\"gpu\":{},\"gpus\":{},\"link\":{},\"batch\":{},\"seq\":{},"
                  "\"accumulation\":{},\"precision\":\"{}\"",
-                 quoted(s.model.name), quoted(s.cluster.gpu), s.cluster.gpus, quoted(s.cluster.link),
-                 t.batch, t.seq, t.accumulation, name_of(t.precision));
-  each_figure(r, [&](const char* name, double figure) {
-    fmt::format_to(to, ",\"{}\":{}", name, figure);
-  });
+                 quoted(s.model.name),
+                 quoted(s.cluster.gpu),
+                 s.cluster.gpus,
+                 quoted(s.cluster.link),
+                 t.batch,
+                 t.seq,
+                 t.accumulation,
+                 name_of(t.precision));
+  each_figure(
+      r, [&](const char* name, double figure) { fmt::format_to(to, ",\"{}\":{}", name, figure); });
   fmt::format_to(to, ",\"fits\":{},\"bound_by\":\"{}\"", r.fits, bound_by(r));
   if (studied != nullptr) {
     out += ",\"weak\":" + json_text(scaling_json(studied->weak), -1);

@@ -15,14 +15,15 @@ namespace stepsight {
 
 class SweepRows {
  public:
-  // `axes`: keys given as arrays. `money`: the scenario has prices or the run's length. `intervals`:
-  // rows come with what study() says of them, too: scaling, and 90 % intervals of all figures.
+  // `axes`: keys given as arrays. `money`: the scenario has prices or the run's length.
+  // `intervals`: rows come with what study() says of them, too: scaling, and 90 % intervals of all
+  // figures.
   SweepRows(std::span<const std::string> axes, bool money, bool json, bool intervals = false);
 
   // The line before the rows, with its line feed; empty for JSON.
   [[nodiscard]] std::string header() const;
-  // Appends the row of point `index` with its line feed. `values`: what it has on each axis; `studied`:
-  // not null where rows come with intervals.
+  // Appends the row of point `index` with its line feed. `values`: what it has on each axis;
+  // `studied`: not null where rows come with intervals.
   void append(std::string& out,
               std::uint64_t index,
               std::span<const std::string> values,

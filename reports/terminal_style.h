@@ -5,8 +5,8 @@
 
 namespace stepsight {
 
-// The same text with ANSI colours: bars, rules, verdicts that need attention. Without the sequences it is the
-// text as it was.
+// The same text with ANSI colours: bars, rules, verdicts that need attention. Without the sequences
+// it is the text as it was.
 std::string with_colours(std::string_view text);
 
 }  // namespace stepsight

@@ -105,12 +105,14 @@ TextTable columns_of(const TextTable& table, std::size_t from, std::size_t to) {
                      table.columns.begin() + static_cast<std::ptrdiff_t>(to));
   for (const auto& row : table.rows) {
     std::vector<std::string>& cells = out.rows.emplace_back();
-    for (std::size_t i = from; i < to; ++i) cells.push_back(i < row.size() ? row[i] : std::string());
+    for (std::size_t i = from; i < to; ++i)
+      cells.push_back(i < row.size() ? row[i] : std::string());
   }
   return out;
 }
 
-// A table that is wider than the room: each row, and the header, over several lines, the later ones set in.
+// A table that is wider than the room: each row, and the header, over several lines, the later ones
+// set in.
 std::string stacked(const TextTable& table, std::size_t room) {
   constexpr std::size_t set_in = 4;
   const std::vector<std::size_t> widths = widths_of(table, true);
@@ -119,10 +121,12 @@ std::string stacked(const TextTable& table, std::size_t room) {
   for (std::size_t from = 0; from < widths.size();) {
     const std::size_t indent = parts.empty() ? 0 : set_in;
     std::size_t to = from, total = indent;
-    while (to < widths.size() && (to == from || total + widths[to] <= room)) total += widths[to++] + 2;
+    while (to < widths.size() && (to == from || total + widths[to] <= room))
+      total += widths[to++] + 2;
     std::istringstream lines(columns_of(table, from, to).text());
     std::vector<std::string>& part = parts.emplace_back();
-    for (std::string line; std::getline(lines, line);) part.push_back(std::string(indent, ' ') + line);
+    for (std::string line; std::getline(lines, line);)
+      part.push_back(std::string(indent, ' ') + line);
     longest = std::max(longest, total - 2);
     from = to;
   }

@@ -27,8 +27,8 @@ struct TextTable {
   [[nodiscard]] std::string text() const;
   // The rows alone.
   [[nodiscard]] std::string body() const;
-  // text() of as many columns as there is room for; columns of one rank go together. Where those that are
-  // never given up need more, each row takes several lines.
+  // text() of as many columns as there is room for; columns of one rank go together. Where those
+  // that are never given up need more, each row takes several lines.
   [[nodiscard]] std::string fitted(std::size_t room = terminal_width) const;
 };
 

@@ -48,27 +48,48 @@ void put_names(Buffer& out, const StepTrace& trace) {
     const TraceTrack& track = trace.tracks[t];
     const std::uint32_t pid = track.group + 1;
     if (pid != process) {
-      put(out, R"({{"ph":"M","pid":{},"name":"process_name","args":{{"name":{}}}}},)" "\n", pid,
+      put(out,
+          R"({{"ph":"M","pid":{},"name":"process_name","args":{{"name":{}}}}},)"
+          "\n",
+          pid,
           json_string(track.process));
-      put(out, R"({{"ph":"M","pid":{},"name":"process_sort_index","args":{{"sort_index":{}}}}},)" "\n",
-          pid, pid);
+      put(out,
+          R"({{"ph":"M","pid":{},"name":"process_sort_index","args":{{"sort_index":{}}}}},)"
+          "\n",
+          pid,
+          pid);
       process = pid;
     }
-    put(out, R"({{"ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":{}}}}},)" "\n", pid,
-        t + 1, json_string(track.name));
     put(out,
-        R"({{"ph":"M","pid":{},"tid":{},"name":"thread_sort_index","args":{{"sort_index":{}}}}},)" "\n",
-        pid, t + 1, t + 1);
+        R"({{"ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":{}}}}},)"
+        "\n",
+        pid,
+        t + 1,
+        json_string(track.name));
+    put(out,
+        R"({{"ph":"M","pid":{},"tid":{},"name":"thread_sort_index","args":{{"sort_index":{}}}}},)"
+        "\n",
+        pid,
+        t + 1,
+        t + 1);
   }
 }
 
-void put_slice(Buffer& out, const StepTrace& trace, const TraceSlice& s,
+void put_slice(Buffer& out,
+               const StepTrace& trace,
+               const TraceSlice& s,
                const std::vector<std::string>& names) {
   const TraceTrack& track = trace.tracks[s.track];
   const Picoseconds begin = nanoseconds(s.begin);
   const Picoseconds length = nanoseconds(s.end) - begin;
-  put(out, R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"cat":"{}")", track.group + 1,
-      s.track + 1, microseconds(begin), microseconds(length), names[s.name], category(s.kind));
+  put(out,
+      R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"cat":"{}")",
+      track.group + 1,
+      s.track + 1,
+      microseconds(begin),
+      microseconds(length),
+      names[s.name],
+      category(s.kind));
   std::string args;
   const auto add = [&](const std::string& arg) { args += (args.empty() ? "" : ",") + arg; };
   if (s.bytes > 0) {
@@ -90,18 +111,35 @@ void put_flow(Buffer& out, const StepTrace& trace, std::size_t id) {
   const TraceSlice& to = trace.slices[flow.to];
   const Picoseconds leaves = std::max(nanoseconds(from.begin), nanoseconds(from.end) - 1);
   const std::string_view name = category(flow.kind);
-  put(out, R"({{"ph":"s","id":{},"pid":{},"tid":{},"ts":{},"name":"{}","cat":"flow"}},)" "\n", id + 1,
-      trace.tracks[from.track].group + 1, from.track + 1, microseconds(leaves), name);
-  put(out, R"({{"ph":"f","bp":"e","id":{},"pid":{},"tid":{},"ts":{},"name":"{}","cat":"flow"}},)" "\n",
-      id + 1, trace.tracks[to.track].group + 1, to.track + 1, microseconds(nanoseconds(to.begin)), name);
+  put(out,
+      R"({{"ph":"s","id":{},"pid":{},"tid":{},"ts":{},"name":"{}","cat":"flow"}},)"
+      "\n",
+      id + 1,
+      trace.tracks[from.track].group + 1,
+      from.track + 1,
+      microseconds(leaves),
+      name);
+  put(out,
+      R"({{"ph":"f","bp":"e","id":{},"pid":{},"tid":{},"ts":{},"name":"{}","cat":"flow"}},)"
+      "\n",
+      id + 1,
+      trace.tracks[to.track].group + 1,
+      to.track + 1,
+      microseconds(nanoseconds(to.begin)),
+      name);
 }
 
 void put_counters(Buffer& out, const StepTrace& trace) {
   for (const TraceCounter& counter : trace.counters) {
     const std::string name = json_string(counter.name);
     for (const auto& [time, value] : counter.samples) {
-      put(out, R"({{"ph":"C","pid":{},"ts":{},"name":{},"args":{{"value":{:.6g}}}}},)" "\n",
-          counter.group + 1, microseconds(nanoseconds(time)), name, value);
+      put(out,
+          R"({{"ph":"C","pid":{},"ts":{},"name":{},"args":{{"value":{:.6g}}}}},)"
+          "\n",
+          counter.group + 1,
+          microseconds(nanoseconds(time)),
+          name,
+          value);
     }
   }
 }
@@ -114,13 +152,15 @@ std::string density(const StepTrace& trace, std::uint32_t track, std::size_t col
     if (s.track != track) continue;
     const double begin = static_cast<double>(std::max(s.begin, trace.begin) - trace.begin) / length;
     const double end = static_cast<double>(std::min(s.end, trace.end) - trace.begin) / length;
-    for (auto c = static_cast<std::size_t>(begin); c < columns && static_cast<double>(c) < end; ++c) {
+    for (auto c = static_cast<std::size_t>(begin); c < columns && static_cast<double>(c) < end;
+         ++c) {
       const auto left = static_cast<double>(c);
       busy[c] += std::max(0.0, std::min(end, left + 1) - std::max(begin, left));
     }
   }
   std::string out;
-  for (const double b : busy) out += b > 0.9 ? '#' : b > 0.5 ? '=' : b > 0.1 ? '-' : b > 0 ? '.' : ' ';
+  for (const double b : busy)
+    out += b > 0.9 ? '#' : b > 0.5 ? '=' : b > 0.1 ? '-' : b > 0 ? '.' : ' ';
   return out;
 }
 
@@ -129,11 +169,15 @@ std::string density(const StepTrace& trace, std::uint32_t track, std::size_t col
 std::string perfetto_json(const TraceReport& report) {
   const StepTrace& trace = report.trace;
   Buffer out;
-  put(out, "{{\"displayTimeUnit\":\"ms\",\n\"otherData\":{{\"program\":\"stepsight\",\"title\":{},",
+  put(out,
+      "{{\"displayTimeUnit\":\"ms\",\n\"otherData\":{{\"program\":\"stepsight\",\"title\":{},",
       json_string(report.title));
-  put(out, "\"about\":{},\"step_s\":{},\"step_begin_us\":{},\"step_end_us\":{}}},\n",
-      json_string(report.about), to_seconds(trace.end - trace.begin).value,
-      microseconds(nanoseconds(trace.begin)), microseconds(nanoseconds(trace.end)));
+  put(out,
+      "\"about\":{},\"step_s\":{},\"step_begin_us\":{},\"step_end_us\":{}}},\n",
+      json_string(report.about),
+      to_seconds(trace.end - trace.begin).value,
+      microseconds(nanoseconds(trace.begin)),
+      microseconds(nanoseconds(trace.end)));
   put(out, "\"traceEvents\":[\n");
   put_names(out, trace);
   std::vector<std::string> names;
@@ -142,9 +186,13 @@ std::string perfetto_json(const TraceReport& report) {
   for (std::size_t i = 0; i < trace.flows.size(); ++i) put_flow(out, trace, i);
   put_counters(out, trace);
   // What marks the step itself, and no comma after the last event.
-  put(out, R"({{"ph":"I","s":"g","pid":1,"tid":1,"ts":{},"name":"the step begins"}},)" "\n",
+  put(out,
+      R"({{"ph":"I","s":"g","pid":1,"tid":1,"ts":{},"name":"the step begins"}},)"
+      "\n",
       microseconds(nanoseconds(trace.begin)));
-  put(out, R"({{"ph":"I","s":"g","pid":1,"tid":1,"ts":{},"name":"the step ends"}})" "\n]}}\n",
+  put(out,
+      R"({{"ph":"I","s":"g","pid":1,"tid":1,"ts":{},"name":"the step ends"}})"
+      "\n]}}\n",
       microseconds(nanoseconds(trace.end)));
   return fmt::to_string(out);
 }
@@ -172,7 +220,9 @@ std::string trace_text(const TraceReport& report) {
                      format_count(static_cast<double>(trace.flows.size())));
   if (trace.fold > 1) {
     out += wrap(fmt::format("Up to {} neighbouring kernels of one phase are drawn as one slice "
-                            "(--max-slices).", trace.fold)) + "\n";
+                            "(--max-slices).",
+                            trace.fold)) +
+           "\n";
   }
   return out;
 }

@@ -12,9 +12,10 @@ struct TraceReport {
   StepTrace trace;
 };
 
-// Chrome's trace event format (JSON object form), which ui.perfetto.dev and chrome://tracing open as it
-// is: a process a class of ranks, a thread a track, "X" events in microseconds with nanoseconds as
-// fraction, arrows as "s" and "f", counters as "C". Times start where the step's first launch is.
+// Chrome's trace event format (JSON object form), which ui.perfetto.dev and chrome://tracing open
+// as it is: a process a class of ranks, a thread a track, "X" events in microseconds with
+// nanoseconds as fraction, arrows as "s" and "f", counters as "C". Times start where the step's
+// first launch is.
 std::string perfetto_json(const TraceReport& report);
 
 // Each track's slices, busy time and share of the step, and when in the step it is busy.

@@ -19,7 +19,7 @@ struct TracedReport {
   std::vector<TracedPoint> points;                    // at least one
   std::vector<std::string> notes;
   std::optional<StepsBetween> between;  // the first and the last point, if asked
-  std::int64_t batch = 0;  // samples of each GPU in a step; 0 = not said, no samples/s
+  std::int64_t batch = 0;               // samples of each GPU in a step; 0 = not said, no samples/s
 };
 
 // Kernels of a part of the step, as traced.

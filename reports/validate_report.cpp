@@ -1,7 +1,6 @@
 #include "reports/validate_report.h"
 
 #include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "reports/json_parts.h"
@@ -21,15 +20,23 @@ std::string coverage_of(const ErrorSummary& s) {
 }
 
 std::vector<std::string> cells(const std::string& name, const ErrorSummary& s) {
-  return {cut(name, name_width),   format_count(static_cast<double>(s.n)),
-          format_percent(s.mape),       format_percent(s.median_ape),
-          format_percent(s.p90_ape),    format_percent(s.worst_ape),
-          fmt::format("{:+.1f} %", 100 * s.bias), coverage_of(s)};
+  return {cut(name, name_width),
+          format_count(static_cast<double>(s.n)),
+          format_percent(s.mape),
+          format_percent(s.median_ape),
+          format_percent(s.p90_ape),
+          format_percent(s.worst_ape),
+          fmt::format("{:+.1f} %", 100 * s.bias),
+          coverage_of(s)};
 }
 
 nlohmann::ordered_json json_of(const ErrorSummary& s) {
-  return {{"n", s.n},         {"mape", s.mape},           {"median_ape", s.median_ape},
-          {"p90_ape", s.p90_ape}, {"worst_ape", s.worst_ape}, {"bias", s.bias}};
+  return {{"n", s.n},
+          {"mape", s.mape},
+          {"median_ape", s.median_ape},
+          {"p90_ape", s.p90_ape},
+          {"worst_ape", s.worst_ape},
+          {"bias", s.bias}};
 }
 
 nlohmann::ordered_json json_of(const Agreement& a) {
@@ -55,8 +62,11 @@ std::string row_table(const Validation& validation, const Words& words) {
                    {words("column.bound"), Align::left}};
   if (memory) table.columns.push_back({words("column.memory")});
   for (const ValidationPoint& p : validation.points) {
-    table.rows.push_back({p.id, p.groups.at("model"), p.groups.at("table"),
-                          format_seconds(p.measured_s), format_seconds(p.predicted_s),
+    table.rows.push_back({p.id,
+                          p.groups.at("model"),
+                          p.groups.at("table"),
+                          format_seconds(p.measured_s),
+                          format_seconds(p.predicted_s),
                           fmt::format("{:+.1f} %", 100 * p.error()),
                           p.host_bound ? words("bound.host") : "GPU"});
     if (!memory) continue;
@@ -70,15 +80,20 @@ std::string row_table(const Validation& validation, const Words& words) {
 std::string agreement_sentences(const Validation& validation, const Words& words) {
   std::string out;
   if (const Agreement a = validation.exposed(); a.n > 0) {
-    out += wrap(words("validation.exposed", fmt::arg("n", a.n), fmt::arg("within", a.within),
+    out += wrap(words("validation.exposed",
+                      fmt::arg("n", a.n),
+                      fmt::arg("within", a.within),
                       fmt::arg("median", format_seconds(a.median)),
                       fmt::arg("worst", format_seconds(a.worst)))) +
            "\n";
   }
   if (const Agreement a = validation.efficiency(); a.n > 0) {
     const auto points = [](double share) { return fmt::format("{:.1f}", 100 * share); };
-    out += wrap(words("validation.efficiency", fmt::arg("n", a.n), fmt::arg("within", a.within),
-                      fmt::arg("median", points(a.median)), fmt::arg("worst", points(a.worst)))) +
+    out += wrap(words("validation.efficiency",
+                      fmt::arg("n", a.n),
+                      fmt::arg("within", a.within),
+                      fmt::arg("median", points(a.median)),
+                      fmt::arg("worst", points(a.worst)))) +
            "\n";
   }
   return out;
@@ -87,17 +102,25 @@ std::string agreement_sentences(const Validation& validation, const Words& words
 std::string host_sentence(const FittedHost& host, const Words& words) {
   std::string names;
   for (const std::string& row : host.rows) names += (names.empty() ? "" : ", ") + row;
-  return wrap(words("validation.host", fmt::arg("factor", fmt::format("{:.2f}", host.factor)),
-                    fmt::arg("n", host.rows.size()), fmt::arg("rows", names))) +
+  return wrap(words("validation.host",
+                    fmt::arg("factor", fmt::format("{:.2f}", host.factor)),
+                    fmt::arg("n", host.rows.size()),
+                    fmt::arg("rows", names))) +
          "\n";
 }
 
-// A table of the errors of all rows and of their groups; what a group has too many of is told below it.
+// A table of the errors of all rows and of their groups; what a group has too many of is told below
+// it.
 std::string error_table(const Validation& validation, const Words& words) {
   TextTable table;
-  table.columns = {{words("column.group"), Align::left}, {words("column.rows")}, {"MAPE"},
-                   {words("column.median")},             {"p90"},                {words("column.worst")},
-                   {words("column.bias")},               {words("validation.covered")}};
+  table.columns = {{words("column.group"), Align::left},
+                   {words("column.rows")},
+                   {"MAPE"},
+                   {words("column.median")},
+                   {"p90"},
+                   {words("column.worst")},
+                   {words("column.bias")},
+                   {words("validation.covered")}};
   table.rows.push_back(cells(words("validation.group_all"), validation.all()));
   std::vector<const ValidationPoint*> by_bound[2];
   for (const ValidationPoint& p : validation.points) by_bound[p.host_bound ? 1 : 0].push_back(&p);
@@ -111,7 +134,9 @@ std::string error_table(const Validation& validation, const Words& words) {
     if (parts.size() < 2) continue;
     const bool too_many = parts.size() > most_values;
     if (too_many) {
-      left_out += wrap(words("validation.many_values", fmt::arg("group", group), fmt::arg("n", parts.size()),
+      left_out += wrap(words("validation.many_values",
+                             fmt::arg("group", group),
+                             fmt::arg("n", parts.size()),
                              fmt::arg("rows", many_rows))) +
                   "\n";
     }
@@ -132,8 +157,10 @@ std::string validation_text(const Validation& validation, bool rows, const Words
   out += error_table(validation, words) + "\n";
   std::size_t refused = 0;
   for (const auto& [reason, n] : validation.refused) refused += n;
-  out += wrap(words("validation.read", fmt::arg("rows", validation.rows),
-                    fmt::arg("predicted", validation.points.size()), fmt::arg("refused", refused))) +
+  out += wrap(words("validation.read",
+                    fmt::arg("rows", validation.rows),
+                    fmt::arg("predicted", validation.points.size()),
+                    fmt::arg("refused", refused))) +
          "\n";
   for (const auto& [reason, n] : validation.refused) out += fmt::format("  {:5}  {}\n", n, reason);
   out += wrap(words("validation.error_note")) + "\n";
@@ -141,8 +168,10 @@ std::string validation_text(const Validation& validation, bool rows, const Words
   if (!validation.host.rows.empty()) out += host_sentence(validation.host, words);
   const ErrorSummary all = validation.all();
   if (all.intervals > 0) {
-    out += wrap(words("validation.coverage_note", fmt::arg("share", format_percent(all.coverage90)),
-                      fmt::arg("n", all.intervals), fmt::arg("width", format_percent(all.median_width, 0)))) +
+    out += wrap(words("validation.coverage_note",
+                      fmt::arg("share", format_percent(all.coverage90)),
+                      fmt::arg("n", all.intervals),
+                      fmt::arg("width", format_percent(all.median_width, 0)))) +
            "\n";
   }
   return out;

@@ -8,11 +8,13 @@ namespace stepsight {
 std::string pace_sentence(const Prediction& p, const Words& words) {
   const std::string_view bound = bound_by(p);
   if (bound == "host") {
-    return words("pace.host", fmt::arg("host", format_seconds(p.host_s)),
+    return words("pace.host",
+                 fmt::arg("host", format_seconds(p.host_s)),
                  fmt::arg("busy", format_seconds(p.gpu_busy_s)));
   }
   if (bound == "loader") {
-    return words("pace.loader", fmt::arg("share", format_percent(p.attribution.loading / p.step.value, 0)));
+    return words("pace.loader",
+                 fmt::arg("share", format_percent(p.attribution.loading / p.step.value, 0)));
   }
   if (bound == "link") {
     return words("pace.link", fmt::arg("share", format_percent(p.exposed_s / p.step.value, 0)));
@@ -26,8 +28,10 @@ std::string batches_sentence(const Memory& m, const Words& words) {
 }
 
 std::string memory_sentence(const Memory& m, double card_bytes, const Words& words) {
-  return words(m.fits ? "memory.fits" : "memory.too_much", fmt::arg("needed", format_bytes(m.needed)),
-               fmt::arg("card", format_bytes(card_bytes)), fmt::arg("batches", batches_sentence(m, words)));
+  return words(m.fits ? "memory.fits" : "memory.too_much",
+               fmt::arg("needed", format_bytes(m.needed)),
+               fmt::arg("card", format_bytes(card_bytes)),
+               fmt::arg("batches", batches_sentence(m, words)));
 }
 
 std::string verdict(const StudyPoint& point, const Words& words) {
@@ -35,15 +39,18 @@ std::string verdict(const StudyPoint& point, const Words& words) {
   const std::int64_t gpus = point.scenario.cluster.gpus;
   std::string out;
   if (gpus == 1) {
-    out = words("verdict.one_gpu", fmt::arg("step", format_seconds(p.step.value)),
+    out = words("verdict.one_gpu",
+                fmt::arg("step", format_seconds(p.step.value)),
                 fmt::arg("mfu", format_percent(p.mfu, 0)));
   } else if (point.scenario.training.global_batch > 0 && point.strong) {
-    out = words("verdict.strong", fmt::arg("gpus", gpus),
+    out = words("verdict.strong",
+                fmt::arg("gpus", gpus),
                 fmt::arg("times", fmt::format("{:.2f}", point.strong->scaling.speedup)),
                 fmt::arg("efficiency", format_percent(point.strong->scaling.efficiency, 0)),
                 fmt::arg("step", format_seconds(p.step.value)));
   } else {
-    out = words("verdict.weak", fmt::arg("gpus", gpus),
+    out = words("verdict.weak",
+                fmt::arg("gpus", gpus),
                 fmt::arg("times", fmt::format("{:.2f}", point.weak.scaling.speedup)),
                 fmt::arg("efficiency", format_percent(point.weak.scaling.efficiency, 0)),
                 fmt::arg("step", format_seconds(p.step.value)));

@@ -10,7 +10,8 @@
 
 namespace stepsight {
 
-// A text with the places of its values: "{gpus} GPUs take {step}", named as whoever says it names them.
+// A text with the places of its values: "{gpus} GPUs take {step}", named as whoever says it names
+// them.
 struct Phrase {
   std::string_view key;
   std::string_view text;
@@ -30,7 +31,9 @@ class Words {
   [[nodiscard]] const std::string& language() const { return language_; }
   // std::logic_error for a key that the catalogue lacks.
   [[nodiscard]] std::string_view text(std::string_view key) const;
-  [[nodiscard]] std::string operator()(std::string_view key) const { return std::string(text(key)); }
+  [[nodiscard]] std::string operator()(std::string_view key) const {
+    return std::string(text(key));
+  }
   // With fmt::arg("name", value) for each place.
   template <typename... Args>
   [[nodiscard]] std::string operator()(std::string_view key, const Args&... args) const {

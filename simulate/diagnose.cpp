@@ -26,10 +26,12 @@ void note_one(const DiagnoseQuestion& question, const Expectation& expected, Dia
   if (!question.one || within(*question.one, *out.expected_one)) return;
   const bool slower = *question.one > out.expected_one->p95;
   out.traps.push_back(
-      slower ? "one GPU alone is already slower than expected: its host, loader, clocks or an unfused "
-               "model cost time that no link can give back"
-             : "one GPU alone is faster than expected: is it the same batch, sequence and number format, and "
-               "does the time hold a whole step with its update?");
+      slower
+          ? "one GPU alone is already slower than expected: its host, loader, clocks or an unfused "
+            "model cost time that no link can give back"
+          : "one GPU alone is faster than expected: is it the same batch, sequence and number "
+            "format, and "
+            "does the time hold a whole step with its update?");
 }
 
 // What makes the expected step itself slower than N times one.
@@ -37,10 +39,13 @@ std::string expected_cause(const DiagnoseQuestion& question, const Expectation& 
   const Prediction& p = expected.prediction();
   const double exposed = p.exposed_s / p.step.value;
   if (p.host_bound) return "the host's issue sets the pace, and more cards do not hasten it";
-  if (exposed >= 0.1) return "communication that nothing hides takes " + percent(exposed) + " of the step";
+  if (exposed >= 0.1)
+    return "communication that nothing hides takes " + percent(exposed) + " of the step";
   if (question.same_work) return "each card has too little of one card's step to be busy";
   const double slow = (p.attribution.slow_down + p.attribution.bucket_copies) / p.step.value;
-  if (slow >= 0.05) return "bucket copies, and compute beside communication, take " + percent(slow) + " of the step";
+  if (slow >= 0.05)
+    return "bucket copies, and compute beside communication, take " + percent(slow) +
+           " of the step";
   return "small parts of communication and copies add up";
 }
 
@@ -48,20 +53,22 @@ void judge_expected(const DiagnoseQuestion& question, const Expectation& expecte
   const double efficiency = out.efficiency > 0
                                 ? out.efficiency
                                 : expected.speedup().p50 / static_cast<double>(question.gpus);
-  if (question.n < out.expected->p5) out.traps.emplace_back("faster than expected: nothing to mend");
+  if (question.n < out.expected->p5)
+    out.traps.emplace_back("faster than expected: nothing to mend");
   if (efficiency >= sound_efficiency) {
     out.verdict = Verdict::healthy;
     out.headline = "as fast as expected, and sound: " + percent(efficiency) + " of N times one";
     return;
   }
   out.verdict = Verdict::explained;
-  out.headline = "as fast as this machine lets it be (" + percent(efficiency) + " of N times one): " +
-                 expected_cause(question, expected);
+  out.headline = "as fast as this machine lets it be (" + percent(efficiency) +
+                 " of N times one): " + expected_cause(question, expected);
 }
 
 void judge_slow(const DiagnoseQuestion& question, Diagnosis& out) {
   const auto& all = out.hypotheses;
-  const bool evident = std::ranges::any_of(all, [](const Hypothesis& h) { return h.fits && h.supported; });
+  const bool evident =
+      std::ranges::any_of(all, [](const Hypothesis& h) { return h.fits && h.supported; });
   if (out.efficiency >= sound_efficiency && out.communication_share < sound_share && !evident) {
     out.verdict = Verdict::healthy;
     out.headline = "sound (" + percent(out.efficiency) + " of N times one), though " +
@@ -69,12 +76,12 @@ void judge_slow(const DiagnoseQuestion& question, Diagnosis& out) {
     return;
   }
   const bool fits = !all.empty() && all.front().fits;
-  const bool bracketed = std::ranges::any_of(all, [&](const Hypothesis& h) {
-    return h.cause == Cause::link && h.step.p95 >= question.n;
-  });
+  const bool bracketed = std::ranges::any_of(
+      all, [&](const Hypothesis& h) { return h.cause == Cause::link && h.step.p95 >= question.n; });
   if (fits) {
     out.verdict = Verdict::explained;
-    out.headline = std::string(all.front().supported ? "" : "would be explained by: ") + all.front().name;
+    out.headline =
+        std::string(all.front().supported ? "" : "would be explained by: ") + all.front().name;
   } else if (bracketed) {
     out.verdict = Verdict::explained;
     out.headline = "a link slower than it should be would explain it";
@@ -97,19 +104,23 @@ void settle_to_do(const DiagnoseQuestion& question, Diagnosis& out) {
     }
   }
   if (out.verdict == Verdict::unexplained) {
-    add("`p2pBandwidthLatencyTest`, then once with NCCL_P2P_DISABLE=1: a path that is there but broken (IOMMU, "
+    add("`p2pBandwidthLatencyTest`, then once with NCCL_P2P_DISABLE=1: a path that is there but "
+        "broken (IOMMU, "
         "ACS) is faster without P2P");
-    add("measure both again: steady steps without warm-up and validation, the same batch of each card");
+    add("measure both again: steady steps without warm-up and validation, the same batch of each "
+        "card");
   }
   if (as_expected) {
     add("larger batches or more accumulation: the same gradients for more work");
-    if (question.scenario->parallel.strategy == Strategy::ddp && question.scenario->parallel.overlap) {
+    if (question.scenario->parallel.strategy == Strategy::ddp &&
+        question.scenario->parallel.overlap) {
       add("fewer bytes: bf16 gradients (DDP's bf16_compress_hook)");
     }
     add("`stepsight predict` with a faster --link: what another link would bring");
     return;
   }
-  add("nccl-tests: `all_reduce_perf -b 1M -e 1G -f 2 -g N`, then `stepsight show link NAME --against LOG`");
+  add("nccl-tests: `all_reduce_perf -b 1M -e 1G -f 2 -g N`, then `stepsight show link NAME "
+      "--against LOG`");
   add("train on one batch kept in memory: if the gap goes, it was the data loader");
 }
 
@@ -121,7 +132,8 @@ void settle_question(const DiagnoseQuestion& question, Diagnosis& out) {
   }
   if (out.verdict == Verdict::healthy || (out.expected && question.n <= out.expected->p95)) return;
   const auto fits = [&](Cause cause) {
-    return std::ranges::any_of(out.hypotheses, [cause](const Hypothesis& h) { return h.fits && h.cause == cause; });
+    return std::ranges::any_of(out.hypotheses,
+                               [cause](const Hypothesis& h) { return h.fits && h.cause == cause; });
   };
   const Evidence& e = question.evidence;
   if (fits(Cause::loader) && !e.data_n) {
@@ -135,7 +147,9 @@ void settle_question(const DiagnoseQuestion& question, Diagnosis& out) {
 
 }  // namespace
 
-Diagnosis diagnose(const DiagnoseQuestion& question, const GpuProfile* gpu, const ModelError& error) {
+Diagnosis diagnose(const DiagnoseQuestion& question,
+                   const GpuProfile* gpu,
+                   const ModelError& error) {
   if (!question.scenario || gpu == nullptr) return diagnose_bounds(question);
   Diagnosis out;
   measure_speedup(question, out);
@@ -151,7 +165,9 @@ Diagnosis diagnose(const DiagnoseQuestion& question, const GpuProfile* gpu, cons
     out.verdict = Verdict::unexplained;
     out.headline = "the figures contradict each other";
     out.traps.insert(out.traps.begin(), wrong.begin(), wrong.end());
-    out.to_do = {"measure both again: steady steps without warm-up and validation, the same batch of each card"};
+    out.to_do = {
+        "measure both again: steady steps without warm-up and validation, the same batch of each "
+        "card"};
     return out;
   }
   if (question.n <= out.expected->p95) {
@@ -172,10 +188,14 @@ Diagnosis diagnose(const DiagnoseQuestion& question, const GpuProfile* gpu, cons
 
 std::string_view describe(Verdict verdict) {
   switch (verdict) {
-    case Verdict::healthy: return "healthy";
-    case Verdict::explained: return "explained";
-    case Verdict::unexplained: return "cannot be explained by any link: broken path or measurement";
-    case Verdict::unknown: break;
+    case Verdict::healthy:
+      return "healthy";
+    case Verdict::explained:
+      return "explained";
+    case Verdict::unexplained:
+      return "cannot be explained by any link: broken path or measurement";
+    case Verdict::unknown:
+      break;
   }
   return "too few facts";
 }

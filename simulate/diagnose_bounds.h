@@ -13,10 +13,11 @@ std::vector<std::string> contradictions(const DiagnoseQuestion& question,
                                         const Diagnosis& measured,
                                         bool faster_expected);
 
-// The verdict by the seed's rule and by what a link would have to be: all gradients exchanged in the time
-// that the step grew by, against the slowest link that is still one (a slot of one lane without P2P; 1
-// Gb/s Ethernet between machines). Without a number of parameters a quarter of the card's memory is the
-// most that gradients can take: weights, gradients and two states of an optimizer.
+// The verdict by the seed's rule and by what a link would have to be: all gradients exchanged in
+// the time that the step grew by, against the slowest link that is still one (a slot of one lane
+// without P2P; 1 Gb/s Ethernet between machines). Without a number of parameters a quarter of the
+// card's memory is the most that gradients can take: weights, gradients and two states of an
+// optimizer.
 Diagnosis diagnose_bounds(const DiagnoseQuestion& question);
 
 }  // namespace stepsight

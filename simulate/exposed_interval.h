@@ -10,8 +10,8 @@
 
 namespace stepsight {
 
-// Around `exposed_s`, the prediction, in seconds; `uncertainty` is of the same question. All 0 where nothing
-// is exchanged.
+// Around `exposed_s`, the prediction, in seconds; `uncertainty` is of the same question. All 0
+// where nothing is exchanged.
 Quantiles exposed_interval(double exposed_s,
                            const StepQuestion& question,
                            const Uncertainty& uncertainty,

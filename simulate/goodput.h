@@ -16,8 +16,8 @@ struct Goodput {
 // and a mean time M between failures of the cluster take
 //   E = M exp(R / M) (exp((T + C) / M) - 1)
 // of wall clock for each T kept (Daly 2006, A higher order estimate of the optimum checkpoint
-// interval, eq. 20), for which the best T is searched where none is given. Without failures only the
-// checkpoints that somebody asks for count.
+// interval, eq. 20), for which the best T is searched where none is given. Without failures only
+// the checkpoints that somebody asks for count.
 Goodput goodput(const RunLength& run, std::int64_t gpus);
 
 }  // namespace stepsight

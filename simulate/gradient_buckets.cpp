@@ -33,7 +33,9 @@ std::vector<Bucket> gradient_buckets(std::span<const double> tensor_bytes,
     if (rest.open.tensors > 0) buckets.push_back(rest.open);
   }
   // Those of one group are closed in this order.
-  const auto closes_before = [](const Bucket& a, const Bucket& b) { return a.last_tensor < b.last_tensor; };
+  const auto closes_before = [](const Bucket& a, const Bucket& b) {
+    return a.last_tensor < b.last_tensor;
+  };
   if (!std::is_sorted(buckets.begin(), buckets.end(), closes_before)) {
     std::stable_sort(buckets.begin(), buckets.end(), closes_before);
   }

@@ -34,7 +34,9 @@ double fit_host_factor(const std::vector<HostRun>& runs, const GpuProfile& gpu) 
   if (runs.empty()) throw std::logic_error("fit_host_factor: no run");
   const double low = std::log(least_host_factor);
   const double step = (std::log(largest_host_factor) - low) / (grid - 1);
-  const auto error_at = [&](double log_factor) { return mean_error(runs, gpu, std::exp(log_factor)); };
+  const auto error_at = [&](double log_factor) {
+    return mean_error(runs, gpu, std::exp(log_factor));
+  };
   double best = 0;
   double least = error_at(0);
   for (int i = 0; i < grid; ++i) {

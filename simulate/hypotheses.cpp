@@ -35,7 +35,8 @@ class Collector {
   Collector(const DiagnoseQuestion& question, const Expectation& expected)
       : question_(question), expected_(expected) {}
 
-  void add(Cause cause, std::string name, std::string action, const Quantiles& step, bool supported) {
+  void add(
+      Cause cause, std::string name, std::string action, const Quantiles& step, bool supported) {
     if (!(step.p50 > 0) || !std::isfinite(step.p50)) return;
     Hypothesis h{cause, std::move(name), std::move(action), step, 0, false, supported};
     const double gap = question_.n - expected_.step().p50;
@@ -45,7 +46,8 @@ class Collector {
   }
 
   // A scenario that cannot be (its rules, a link without that collective) is no hypothesis.
-  void add_scenario(Cause cause, std::string name, std::string action, const Scenario& s, bool supported) {
+  void add_scenario(
+      Cause cause, std::string name, std::string action, const Scenario& s, bool supported) {
     if (!violations(s).empty()) return;
     try {
       add(cause, std::move(name), std::move(action), expected_.step_of(s), supported);
@@ -75,10 +77,14 @@ class Collector {
 
 bool log_says(const Evidence& e, LinkFaultKind kind) {
   switch (kind) {
-    case LinkFaultKind::host_memory: return e.host_memory;
-    case LinkFaultKind::sockets: return e.sockets;
-    case LinkFaultKind::no_gpudirect: return e.no_gpudirect;
-    default: return false;
+    case LinkFaultKind::host_memory:
+      return e.host_memory;
+    case LinkFaultKind::sockets:
+      return e.sockets;
+    case LinkFaultKind::no_gpudirect:
+      return e.no_gpudirect;
+    default:
+      return false;
   }
 }
 
@@ -87,11 +93,12 @@ void add_links(Collector& out, const Evidence& evidence, const Expectation& expe
     Scenario s = with_link(expected.scenario(), fault);
     const bool supported = log_says(evidence, fault.kind);
     out.add_scenario(Cause::link, fault.name, fault.action, s, supported);
-    // Copies through host memory keep multiprocessors busy, and may hide nothing (GPT-2 on two TITAN RTX,
-    // huggingface/transformers 9371).
+    // Copies through host memory keep multiprocessors busy, and may hide nothing (GPT-2 on two
+    // TITAN RTX, huggingface/transformers 9371).
     if (fault.kind != LinkFaultKind::host_memory || !s.parallel.overlap) continue;
     s.parallel.overlap = false;
-    out.add_scenario(Cause::link, "through host memory, and nothing hides", fault.action, s, supported);
+    out.add_scenario(
+        Cause::link, "through host memory, and nothing hides", fault.action, s, supported);
   }
 }
 
@@ -100,57 +107,76 @@ void add_framework(Collector& out, const DiagnoseQuestion& question, const Expec
   if (scenario.training.accumulation > 1 && !scenario.parallel.sync_each_micro_step) {
     Scenario s = scenario;
     s.parallel.sync_each_micro_step = true;
-    out.add_scenario(Cause::framework, "gradients travel after each micro-step",
-                     "wrap all micro-steps but the last in no_sync() (FSDP2: set_requires_gradient_sync(False))",
-                     s, false);
+    out.add_scenario(
+        Cause::framework,
+        "gradients travel after each micro-step",
+        "wrap all micro-steps but the last in no_sync() (FSDP2: set_requires_gradient_sync(False))",
+        s,
+        false);
   }
   if (scenario.parallel.overlap && scenario.parallel.strategy == Strategy::ddp) {
     Scenario s = scenario;
     s.parallel.overlap = false;
-    out.add_scenario(Cause::framework, "communication begins only after backward",
-                     "look for find_unused_parameters, composable.replicate under torch.compile, or an own "
-                     "all-reduce after backward; DDP overlaps by itself",
-                     s, false);
+    out.add_scenario(
+        Cause::framework,
+        "communication begins only after backward",
+        "look for find_unused_parameters, composable.replicate under torch.compile, or an own "
+        "all-reduce after backward; DDP overlaps by itself",
+        s,
+        false);
   }
   const double usual = static_cast<double>(gradient_bytes(scenario.training));
   if (usual < 4) {
     Scenario s = scenario;
     s.training.gradient_dtype = Dtype::fp32;
-    out.add_scenario(Cause::framework, "gradients travel in fp32",
-                     "keep gradients in bf16, or add DDP's bf16_compress_hook", s, false);
+    out.add_scenario(Cause::framework,
+                     "gradients travel in fp32",
+                     "keep gradients in bf16, or add DDP's bf16_compress_hook",
+                     s,
+                     false);
   }
   if (scenario.cluster.nodes == 1 && scenario.parallel.strategy == Strategy::ddp) {
     const bool one_works = question.evidence.utilisation &&
                            question.evidence.utilisation->shape == UtilisationShape::one_low;
-    out.add(Cause::framework, "DataParallel: one process drives all GPUs",
+    out.add(Cause::framework,
+            "DataParallel: one process drives all GPUs",
             "start one process a GPU: torchrun --nproc-per-node, DistributedDataParallel",
-            expected.data_parallel_step(), question.evidence.data_parallel || one_works);
+            expected.data_parallel_step(),
+            question.evidence.data_parallel || one_works);
   }
 }
 
 void add_loader(Collector& out, const DiagnoseQuestion& question, const Expectation& expected) {
   const Evidence& e = question.evidence;
   const std::string action =
-      "train on one batch kept in memory, or print data_time: if the gap goes, more workers, decoded or "
+      "train on one batch kept in memory, or print data_time: if the gap goes, more workers, "
+      "decoded or "
       "cached data, faster storage";
   if (e.data_n) {
     const double more = *e.data_n - e.data_one.value_or(0);
     if (more > 0) {
       const Quantiles& s = expected.step();
-      out.add(Cause::loader, "waiting for the data loader, as measured", action,
-              {s.p5 + more, s.p50 + more, s.p95 + more}, more > 0.1 * question.n);
+      out.add(Cause::loader,
+              "waiting for the data loader, as measured",
+              action,
+              {s.p5 + more, s.p50 + more, s.p95 + more},
+              more > 0.1 * question.n);
     }
     return;
   }
   if (!question.one || question.same_work) return;
-  // A loader that feeds N cards no faster than one: at most the time of their steps one after the other.
+  // A loader that feeds N cards no faster than one: at most the time of their steps one after the
+  // other.
   const double most = *question.one * static_cast<double>(question.gpus);
   const Quantiles& s = expected.step();
   if (most <= s.p95) return;
   const bool dips = e.utilisation && e.utilisation->shape == UtilisationShape::dips;
   const double likely = std::clamp(question.n, s.p50, most);
-  out.add(Cause::loader, "loader feeds all cards no faster than one", action,
-          {s.p50, likely, most}, dips);
+  out.add(Cause::loader,
+          "loader feeds all cards no faster than one",
+          action,
+          {s.p50, likely, most},
+          dips);
 }
 
 void add_ranks(Collector& out, const DiagnoseQuestion& question, const Expectation& expected) {
@@ -159,17 +185,22 @@ void add_ranks(Collector& out, const DiagnoseQuestion& question, const Expectati
   const bool clock = e.utilisation && e.utilisation->slow_clock;
   if (!e.rank_spread && !clock) return;
   const double factor = e.rank_spread ? *e.rank_spread : 1 / e.utilisation->slow_clock_factor;
-  out.add(Cause::rank, "one card is slower, and all wait for it",
-          "`nvidia-smi -q -d PERFORMANCE,CLOCK,TEMPERATURE` on every card: thermal or power slow-down?",
-          measured_factor(s, factor), true);
+  out.add(
+      Cause::rank,
+      "one card is slower, and all wait for it",
+      "`nvidia-smi -q -d PERFORMANCE,CLOCK,TEMPERATURE` on every card: thermal or power slow-down?",
+      measured_factor(s, factor),
+      true);
 }
 
 void add_stalls(Collector& out, const DiagnoseQuestion& question, const Expectation& expected) {
   const auto share = question.evidence.stall_share;
   if (!share || *share < 0.02 || *share >= 1) return;
-  out.add(Cause::stall, "checkpoints or evaluation stop all cards",
+  out.add(Cause::stall,
+          "checkpoints or evaluation stop all cards",
           "save and evaluate less often or asynchronously; compare steady steps",
-          scaled(expected.step(), 1 / (1 - *share)), true);
+          scaled(expected.step(), 1 / (1 - *share)),
+          true);
 }
 
 // The same figures read in another way.
@@ -179,14 +210,19 @@ void add_readings(Collector& out, const DiagnoseQuestion& question, const Expect
   if (!shared) return;
   Scenario s = expected.scenario();
   s.training = shared->training;
-  out.add_scenario(Cause::measurement, "the batch is that of all cards, not of each",
-                   "compare samples a second, not steps: say --same-work if N cards share one card's batch", s,
-                   false);
+  out.add_scenario(
+      Cause::measurement,
+      "the batch is that of all cards, not of each",
+      "compare samples a second, not steps: say --same-work if N cards share one card's batch",
+      s,
+      false);
 }
 
 }  // namespace
 
-Expectation::Expectation(const DiagnoseQuestion& question, const GpuProfile& gpu, const ModelError& error)
+Expectation::Expectation(const DiagnoseQuestion& question,
+                         const GpuProfile& gpu,
+                         const ModelError& error)
     : gpu_(gpu), error_(error), scenario_(*question.scenario) {
   same_work_ = question.same_work;
   gpus_ = question.gpus;
@@ -231,9 +267,12 @@ Quantiles Expectation::data_parallel_step() const {
   // From one card to one other: a gather of both halves moves half of its message.
   CollectiveGroup pair{CollectiveKind::all_gather, 2, 1};
   const Link link = resolve_collective(gpu_, scenario_.cluster, pair);
-  const double copy = link.kind == Link::Kind::collective ? message_time(link, gpu_, Bytes{2 * bytes}).time.value : 0;
+  const double copy = link.kind == Link::Kind::collective
+                          ? message_time(link, gpu_, Bytes{2 * bytes}).time.value
+                          : 0;
   const double micro = static_cast<double>(scenario_.training.accumulation);
-  const double issue = std::max(0.0, factor_ * prediction_.host_s * static_cast<double>(gpus_) - alone);
+  const double issue =
+      std::max(0.0, factor_ * prediction_.host_s * static_cast<double>(gpus_) - alone);
   return by_class(alone + issue + 2 * others * copy * micro);
 }
 
@@ -253,9 +292,11 @@ std::vector<Hypothesis> hypotheses(const DiagnoseQuestion& question, const Expec
   add_readings(out, question, expected);
   if (question.evidence.communication) {
     const double computed = expected.step().p50 - expected.prediction().exposed_s;
-    out.add(Cause::link, "communication, as measured",
+    out.add(Cause::link,
+            "communication, as measured",
             "compare the link with nccl-tests: `stepsight show link NAME --against all_reduce.log`",
-            measured_factor(expected.step(), (computed + *question.evidence.communication) / expected.step().p50),
+            measured_factor(expected.step(),
+                            (computed + *question.evidence.communication) / expected.step().p50),
             true);
   }
   return out.take();

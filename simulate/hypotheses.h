@@ -19,8 +19,8 @@ class Expectation {
 
   // The step of another scenario on as many GPUs, scaled alike.
   //
-  // Where one GPU was measured to take `f` times what is predicted, what the GPU computes takes f times
-  // as long on N, too, and hides that much more communication; what nothing hides stays.
+  // Where one GPU was measured to take `f` times what is predicted, what the GPU computes takes f
+  // times as long on N, too, and hides that much more communication; what nothing hides stays.
   [[nodiscard]] Quantiles step_of(const Scenario& scenario) const;
 
   // Seconds of DataParallel's step: one process sends all weights to every other GPU and takes all

@@ -11,12 +11,12 @@ namespace stepsight {
 namespace {
 
 constexpr double sd_of_median = 1 / 0.6745;
-constexpr double least_spread = 0.01;       // of two machines of one kind
-constexpr double between_sizes_spread = 0.2;  // half of what a class value has
+constexpr double least_spread = 0.01;           // of two machines of one kind
+constexpr double between_sizes_spread = 0.2;    // half of what a class value has
 constexpr double given_bandwidth_spread = 0.1;  // "@12" is a figure with two digits
 constexpr double host_spread = 0.33;
-// A slow-down of 10 % that was measured with products and copies alone came out half as much again in
-// whole steps (README.md, two cards).
+// A slow-down of 10 % that was measured with products and copies alone came out half as much again
+// in whole steps (README.md, two cards).
 constexpr double overlap_spread = 0.05;
 constexpr double power_spread = 0.05;
 constexpr double host_memory_spread = 0.5;  // a factor of two lies within 1.4 standard deviations
@@ -26,7 +26,8 @@ double error_of(const FitQuality& q) {
   return std::max(median * sd_of_median, least_spread);
 }
 
-// The mean square over the groups of that name, or that begin with it and a dot, weighted by points.
+// The mean square over the groups of that name, or that begin with it and a dot, weighted by
+// points.
 InputSpread spread_of(const GpuProfile& gpu, std::string_view name) {
   double squares = 0, points = 0;
   for (const FitQuality& q : gpu.quality) {
@@ -70,8 +71,7 @@ InputSpread convolutions(const GpuProfile& gpu) {
 }
 
 double error_of_curve(const GpuProfile& gpu, const Cluster& cluster, const CollectiveCurve& curve) {
-  const std::string group =
-      std::string(info(curve.kind).name) + "." + std::to_string(curve.ranks);
+  const std::string group = std::string(info(curve.kind).name) + "." + std::to_string(curve.ranks);
   for (const FitQuality& q : gpu.quality) {
     if (q.group == curve.link + "." + group) return error_of(q);
   }
@@ -99,8 +99,8 @@ struct LinkSpread {
       if (spread.log_sd > of.log_sd) of = spread;
     };
     widen(latency);
-    const bool given = cluster.facts && cluster.facts->link_class &&
-                       cluster.facts->link_class->busbw_GBps > 0;
+    const bool given =
+        cluster.facts && cluster.facts->link_class && cluster.facts->link_class->busbw_GBps > 0;
     if (given && link.origin == CurveOrigin::class_value) {
       spread = {given_bandwidth_spread, InputOrigin::measured};
     }
@@ -132,8 +132,7 @@ InputSpreads input_spreads(const GpuProfile& gpu,
   }
   set(StepInput::link_latency, link.latency);
   set(StepInput::link_bandwidth, link.bandwidth);
-  const bool overlap_measured =
-      parameter_spread(gpu, "overlap.memory_under_collective") > 0;
+  const bool overlap_measured = parameter_spread(gpu, "overlap.memory_under_collective") > 0;
   const InputOrigin overlap_origin =
       overlap_measured ? InputOrigin::measured : InputOrigin::class_value;
   set(StepInput::overlap, {overlap_measured ? overlap_spread : 2 * overlap_spread, overlap_origin});
@@ -156,7 +155,8 @@ InputSpreads input_spreads(const GpuProfile& gpu,
 std::string measuring_command(StepInput input, const Cluster& cluster) {
   if (input == StepInput::host_memory) return "";
   if (input == StepInput::link_latency || input == StepInput::link_bandwidth) {
-    const std::string gpus = std::to_string(std::max<std::int64_t>(cluster.gpus / cluster.nodes, 1));
+    const std::string gpus =
+        std::to_string(std::max<std::int64_t>(cluster.gpus / cluster.nodes, 1));
     const std::string sweep = "all_reduce_perf -b 1K -e 1G -f 2 -g " + gpus + " > sweep.log";
     return (cluster.nodes > 1 ? "mpirun over all machines: " : "") + sweep +
            "; stepsight fit sweep.log --link my-link --link-only -o my-link.toml";

@@ -45,8 +45,8 @@ Pull pull_of(const Residual& r, double variance) {
 }
 
 // Majorise-minimise for non-negative components of variance (as multiplicative updates are for
-// non-negative factors): each square grows or shrinks by the root of what asks for more over what asks
-// for less, and the likelihood never falls.
+// non-negative factors): each square grows or shrinks by the root of what asks for more over what
+// asks for less, and the likelihood never falls.
 ErrorShares fit_squares(std::span<const Residual> residuals) {
   ErrorShares squares;
   squares.fill(start_sd * start_sd);
@@ -108,7 +108,8 @@ Tails tails_of(std::span<const Residual> residuals, const ErrorShares& squares, 
     standardised.emplace_back(r.value / std::sqrt(variance_of(r, squares, common)), r.weight);
   }
   // The prediction itself always lies inside.
-  return {std::min(quantile(standardised, 0.05), -0.1), std::max(quantile(standardised, 0.95), 0.1)};
+  return {std::min(quantile(standardised, 0.05), -0.1),
+          std::max(quantile(standardised, 0.95), 0.1)};
 }
 
 std::map<std::string, double> rows_by_group(std::span<const ErrorSample> samples) {
@@ -128,7 +129,8 @@ std::vector<Residual> residuals_of(std::span<const ErrorSample> samples) {
   return out;
 }
 
-// Each run with the one of the fewest GPUs that does the same work: of time on few over time on many.
+// Each run with the one of the fewest GPUs that does the same work: of time on few over time on
+// many.
 std::vector<Residual> ratio_residuals(std::span<const ErrorSample> samples) {
   std::map<std::string, const ErrorSample*> least;
   for (const ErrorSample& s : samples) {

@@ -1,6 +1,6 @@
-// The model's own error, learnt from measured runs: how wide its terms are, and how heavy the tails.
-// Rows of one source and card fail alike, so that a group counts with the square root of its rows,
-// and nothing is ever judged by what its own group taught.
+// The model's own error, learnt from measured runs: how wide its terms are, and how heavy the
+// tails. Rows of one source and card fail alike, so that a group counts with the square root of its
+// rows, and nothing is ever judged by what its own group taught.
 #pragma once
 #include <span>
 #include <string>
@@ -17,17 +17,17 @@ struct ErrorSample {
   // Rows with the same text differ in their number of GPUs alone: model, batch, precision, ...
   std::string same_work;
   std::int64_t gpus = 1;
-  double log_error = 0;  // log(measured / predicted)
+  double log_error = 0;     // log(measured / predicted)
   Uncertainty uncertainty;  // `effects` and `shares` are read
 };
 
 // A source's project (what stands before its first colon, as in "owner/name:path") and the card.
 std::string error_group(std::string_view source, std::string_view gpu);
 
-// The terms' widths maximise the likelihood of a Student t distribution with 4 degrees of freedom around
-// the predictions, each added to the variance of the inputs; then low and high are the weighted 5 % and
-// 95 % quantiles of what was measured, in units of that scale. The same for the ratios of rows with the
-// same work. Fewer than 20 samples teach nothing: UserError.
+// The terms' widths maximise the likelihood of a Student t distribution with 4 degrees of freedom
+// around the predictions, each added to the variance of the inputs; then low and high are the
+// weighted 5 % and 95 % quantiles of what was measured, in units of that scale. The same for the
+// ratios of rows with the same work. Fewer than 20 samples teach nothing: UserError.
 ModelError learn_model_error(std::span<const ErrorSample> samples);
 
 // The interval of each sample, its model error learnt on the other groups: log(p5 / predicted) and

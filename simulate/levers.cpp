@@ -62,7 +62,10 @@ class Finder {
  private:
   [[nodiscard]] bool talks() const { return prediction_.communication_s > 0; }
 
-  Scenario& add(LeverKind kind, std::vector<std::string> values, std::string key, bool same_training = true) {
+  Scenario& add(LeverKind kind,
+                std::vector<std::string> values,
+                std::string key,
+                bool same_training = true) {
     out_.push_back({kind, std::move(values), std::move(key), same_training, now_});
     return out_.back().scenario;
   }
@@ -91,12 +94,10 @@ class Finder {
       add(LeverKind::compile, {}, "compile = true").training.compile = true;
     }
     if (!t.flash_attention) {
-      add(LeverKind::flash_attention, {}, "flash_attention = true")
-          .training.flash_attention = true;
+      add(LeverKind::flash_attention, {}, "flash_attention = true").training.flash_attention = true;
     }
     if (!t.fused_optimizer) {
-      add(LeverKind::fused_optimizer, {}, "fused_optimizer = true")
-          .training.fused_optimizer = true;
+      add(LeverKind::fused_optimizer, {}, "fused_optimizer = true").training.fused_optimizer = true;
     }
     if (t.recompute != Recompute::none) {
       Scenario& s = add(LeverKind::less_recompute, {}, "recompute = \"none\"");
@@ -109,20 +110,19 @@ class Finder {
   void disturbances() {
     const Irregular& i = now_.irregular;
     if (now_.cluster.gpus > 1 && (i.slow_factor > 1 || i.batch_imbalance > 1)) {
-      Scenario& s = add(LeverKind::equal_ranks, {},
-                        "slow_factor = 1, batch_imbalance = 1");
+      Scenario& s = add(LeverKind::equal_ranks, {}, "slow_factor = 1, batch_imbalance = 1");
       s.irregular.slow_factor = s.irregular.batch_imbalance = 1;
     }
     if (prediction_.attribution.loading > 0) {
       if (i.loader_workers > 0) {
         const std::string more = std::to_string(2 * i.loader_workers);
-        add(LeverKind::faster_loader, {more, std::to_string(i.loader_workers)},
+        add(LeverKind::faster_loader,
+            {more, std::to_string(i.loader_workers)},
             "loader_workers = " + more)
             .irregular.loader_workers *= 2;
       }
       if (i.node_samples_per_s > 0) {
-        add(LeverKind::faster_storage, {}, "")
-            .irregular.node_samples_per_s *= 2;
+        add(LeverKind::faster_storage, {}, "").irregular.node_samples_per_s *= 2;
       }
     }
     if (i.stall_s > 0) {
@@ -135,19 +135,17 @@ class Finder {
   void exchange() {
     const Parallel& p = now_.parallel;
     if (p.sync_each_micro_step && now_.training.accumulation > 1) {
-      add(LeverKind::no_sync, {},
-          "sync_each_micro_step = false")
-          .parallel.sync_each_micro_step = false;
+      add(LeverKind::no_sync, {}, "sync_each_micro_step = false").parallel.sync_each_micro_step =
+          false;
     }
     if (!p.overlap) {
-      add(LeverKind::overlap, {}, "overlap = true").parallel.overlap =
-          true;
+      add(LeverKind::overlap, {}, "overlap = true").parallel.overlap = true;
     }
     if (p.strategy == Strategy::ddp && p.overlap) {
       for (const std::int64_t cap : {5, 10, 50, 100, 200}) {
         const std::string size = std::to_string(cap);
-        add(LeverKind::bucket_size, {size}, "bucket_cap_MB = " + size)
-            .parallel.bucket_cap_MB = static_cast<double>(cap);
+        add(LeverKind::bucket_size, {size}, "bucket_cap_MB = " + size).parallel.bucket_cap_MB =
+            static_cast<double>(cap);
       }
     }
     if (!now_.training.gradient_dtype && gradient_bytes(now_.training) > 2 &&
@@ -209,7 +207,10 @@ struct Base {
   Uncertainty uncertainty;
 };
 
-Base base_of(const Scenario& scenario, const GpuProfile& gpu, Seconds step, const ModelError& error) {
+Base base_of(const Scenario& scenario,
+             const GpuProfile& gpu,
+             Seconds step,
+             const ModelError& error) {
   return {step, uncertainty_of(scenario, gpu, step, error)};
 }
 
@@ -226,12 +227,24 @@ void keep_best(std::vector<Lever>& found, Lever lever) {
 }  // namespace
 
 std::string_view name_of(LeverKind kind) {
-  constexpr std::array<std::string_view, 18> names{
-      "larger batch",      "accumulation",      "no_sync",          "overlap",
-      "bucket size",       "narrow gradients",  "other strategy",   "compile",
-      "flash attention",   "fused optimizer",   "less recomputation", "P2P",
-      "NVLink bridge",     "more network",      "equal ranks",      "faster loader",
-      "faster storage",    "no pauses"};
+  constexpr std::array<std::string_view, 18> names{"larger batch",
+                                                   "accumulation",
+                                                   "no_sync",
+                                                   "overlap",
+                                                   "bucket size",
+                                                   "narrow gradients",
+                                                   "other strategy",
+                                                   "compile",
+                                                   "flash attention",
+                                                   "fused optimizer",
+                                                   "less recomputation",
+                                                   "P2P",
+                                                   "NVLink bridge",
+                                                   "more network",
+                                                   "equal ranks",
+                                                   "faster loader",
+                                                   "faster storage",
+                                                   "no pauses"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -240,7 +253,8 @@ std::vector<Lever> levers(const Scenario& scenario,
                           const Prediction& now,
                           const ModelError& error) {
   const Base today = base_of(scenario, gpu, now.step, error);
-  std::optional<Base> by_class;  // today's link as a class: what was measured of it says nothing of others
+  std::optional<Base>
+      by_class;  // today's link as a class: what was measured of it says nothing of others
   std::vector<Lever> out;
   for (Candidate& c : Finder(scenario, now).candidates()) {
     if (!violations(c.scenario).empty()) continue;
@@ -260,8 +274,8 @@ std::vector<Lever> levers(const Scenario& scenario,
       continue;  // the link is not known for the collectives that this change needs
     }
     const Seconds step = after_it.step;
-    const double speedup = (samples_of(c.scenario) / step.value) /
-                           (samples_of(scenario) / base->step.value);
+    const double speedup =
+        (samples_of(c.scenario) / step.value) / (samples_of(scenario) / base->step.value);
     if (speedup < 1 + least_gain || !after_it.memory.fits) continue;
     const Uncertainty after = uncertainty_of(c.scenario, gpu, step, error);
     keep_best(out,

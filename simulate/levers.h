@@ -1,4 +1,5 @@
-// What a person could change, each simulated: how much faster a sample would go, and how sure that is.
+// What a person could change, each simulated: how much faster a sample would go, and how sure that
+// is.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -36,7 +37,7 @@ enum class LeverKind : std::uint8_t {
 struct Lever {
   LeverKind kind{};
   std::vector<std::string> values;  // of what changes: after it, and before; as the kind has them
-  std::string key;     // of the scenario, with its new value: "batch = 16"; empty for hardware
+  std::string key;  // of the scenario, with its new value: "batch = 16"; empty for hardware
   bool same_training = true;  // the optimizer sees the same batch and precision as before
   Scenario scenario;          // with the change
   Seconds step;               // of that scenario
@@ -44,8 +45,8 @@ struct Lever {
   Quantiles speedup;          // 1 + gain with its interval
 };
 
-// Every change that applies, fits into the card's memory and makes a sample faster by at least half a
-// percent, the largest gain first. Of several sizes of a batch or a bucket the best one. `now` is
+// Every change that applies, fits into the card's memory and makes a sample faster by at least half
+// a percent, the largest gain first. Of several sizes of a batch or a bucket the best one. `now` is
 // predicted from `scenario`; UserError for a link that is not known.
 std::vector<Lever> levers(const Scenario& scenario,
                           const GpuProfile& gpu,

@@ -25,7 +25,8 @@ struct Link {
 
 // The curve of a collective: the profile's own for that link and group size, else what the link's
 // file or its class says (model/link_curve.h). A profile's curve lives as long as the profile.
-// Its bandwidth is `cluster.link_speed` times that. UserError names the links and group sizes that are known.
+// Its bandwidth is `cluster.link_speed` times that. UserError names the links and group sizes that
+// are known.
 Link resolve_collective(const GpuProfile& gpu,
                         const Cluster& cluster,
                         const CollectiveGroup& group);

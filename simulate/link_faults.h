@@ -1,5 +1,5 @@
-// What commonly goes wrong with a link, as links of their own: a scenario simulated over one of them
-// shows what the fault would cost.
+// What commonly goes wrong with a link, as links of their own: a scenario simulated over one of
+// them shows what the fault would cost.
 #pragma once
 #include <memory>
 #include <string>
@@ -11,13 +11,13 @@
 namespace stepsight {
 
 enum class LinkFaultKind : std::uint8_t {
-  host_memory,    // no peer-to-peer: through host memory
-  no_nvlink,      // peers, but over PCIe
-  few_lanes,      // a slot of fewer lanes
-  sockets,        // TCP in place of RDMA
-  one_adapter,    // of several
-  management,     // the 1 Gb/s interface in place of the fast one
-  no_gpudirect,   // adapters do not reach GPU memory
+  host_memory,   // no peer-to-peer: through host memory
+  no_nvlink,     // peers, but over PCIe
+  few_lanes,     // a slot of fewer lanes
+  sockets,       // TCP in place of RDMA
+  one_adapter,   // of several
+  management,    // the 1 Gb/s interface in place of the fast one
+  no_gpudirect,  // adapters do not reach GPU memory
 };
 
 struct LinkFault {

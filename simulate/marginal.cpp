@@ -256,7 +256,9 @@ std::vector<MarginalLine> marginal_lines(std::span<const StudyPoint> points,
   for (std::vector<std::size_t>& group : equal_but(axes, "gpus")) {
     std::erase_if(group, [&](std::size_t i) { return !points[i].prediction.memory.fits; });
     std::ranges::stable_sort(group, {}, [&](std::size_t i) { return gpus(points[i]); });
-    const auto same = [&](std::size_t a, std::size_t b) { return gpus(points[a]) == gpus(points[b]); };
+    const auto same = [&](std::size_t a, std::size_t b) {
+      return gpus(points[a]) == gpus(points[b]);
+    };
     group.erase(std::unique(group.begin(), group.end(), same), group.end());
     if (group.size() < 2) continue;
     MarginalLine line;

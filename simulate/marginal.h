@@ -17,14 +17,15 @@ struct MarginalFigures {
   double throughput_per_gpu = 0;  // samples/s that each added GPU brings
   double share_of_first = 0;      // over what each of the fewest GPUs does
   // Of the whole run, where its length and a price are known.
-  std::optional<double> added_cost;   // below 0: more cards make it cheaper
+  std::optional<double> added_cost;  // below 0: more cards make it cheaper
   std::optional<double> days_saved;
   std::optional<double> cost_per_day;  // that is saved; nothing where none is
   // A million tokens more at the same time: added cost an hour over added throughput.
   std::optional<double> cost_per_added_million;
-  // Hours of training after which the added cards, bought, have earned what they lose over their life: an
-  // hour is worth the days that they save (`day_worth`), else the rent of the throughput that they add at
-  // the price of `from`; their power is taken off. Nothing where that is never or a price is not known.
+  // Hours of training after which the added cards, bought, have earned what they lose over their
+  // life: an hour is worth the days that they save (`day_worth`), else the rent of the throughput
+  // that they add at the price of `from`; their power is taken off. Nothing where that is never or
+  // a price is not known.
   std::optional<double> payback_hours;
   bool worth_it = true;
 };
@@ -63,10 +64,10 @@ struct SweepAxes {
   std::span<const std::vector<std::string>> coordinates;  // [point][axis]
 };
 
-// An added card is worth it while a day that it saves costs no more than `day_worth`, where that and
-// the run's length are known; else while it brings at least `least_share` of what a card of the
-// smallest number brings. Points that do not fit into memory are left out. No line has fewer than two
-// points.
+// An added card is worth it while a day that it saves costs no more than `day_worth`, where that
+// and the run's length are known; else while it brings at least `least_share` of what a card of the
+// smallest number brings. Points that do not fit into memory are left out. No line has fewer than
+// two points.
 inline constexpr double least_share = 0.5;
 std::vector<MarginalLine> marginal_lines(std::span<const StudyPoint> points, const SweepAxes& axes);
 
@@ -74,8 +75,8 @@ std::vector<MarginalLine> marginal_lines(std::span<const StudyPoint> points, con
 struct ExchangedFigures {
   double throughput_ratio = 1;       // to over from
   std::optional<double> cost_ratio;  // of a million tokens
-  // What an hour with `to` may cost at most, so that a million tokens cost no more than with `from`;
-  // and what it may cost more to buy than `from`, where `from` is bought.
+  // What an hour with `to` may cost at most, so that a million tokens cost no more than with
+  // `from`; and what it may cost more to buy than `from`, where `from` is bought.
   std::optional<double> worth_per_hour;
   std::optional<double> worth_more_to_buy;
 };

@@ -14,13 +14,13 @@ namespace {
 
 constexpr double mebibyte = 1024.0 * 1024.0;
 
-// The CUDA context with the kernels of PyTorch, cuBLAS and NCCL loaded: class value, 0.4 to 0.6 GB on
-// cards from Ampere on.
+// The CUDA context with the kernels of PyTorch, cuBLAS and NCCL loaded: class value, 0.4 to 0.6 GB
+// on cards from Ampere on.
 constexpr double context_bytes = 0.5e9;
 // What the allocator holds and cannot use: class value.
 constexpr double fragmentation = 0.03;
-// A communicator's buffers: NCCL_BUFFSIZE of 4 MiB, beside 1.5 MiB for the two latency protocols, for
-// sending and for receiving, a channel; 16 channels where GPUs have NVLink.
+// A communicator's buffers: NCCL_BUFFSIZE of 4 MiB, beside 1.5 MiB for the two latency protocols,
+// for sending and for receiving, a channel; 16 channels where GPUs have NVLink.
 constexpr double communicator_bytes = 2 * 5.5 * 16 * mebibyte;
 
 // PyTorch gives each thread that issues products a workspace of its own: the one of forward and
@@ -62,9 +62,14 @@ Widths widths_of(const Scenario& s) {
   const double state = info(optimizer_dtype(t.precision)).bytes;
   w.optimizer = t.precision.master ? state : 0;
   switch (t.optimizer) {
-    case OptimizerKind::adamw: w.optimizer += 2 * state; break;
-    case OptimizerKind::sgd_momentum: w.optimizer += state; break;
-    case OptimizerKind::sgd: break;
+    case OptimizerKind::adamw:
+      w.optimizer += 2 * state;
+      break;
+    case OptimizerKind::sgd_momentum:
+      w.optimizer += state;
+      break;
+    case OptimizerKind::sgd:
+      break;
   }
   return w;
 }
@@ -77,20 +82,19 @@ struct Share {
   double in_flight = 1;  // micro-batches whose activations are kept at once, in whole stages
 };
 
-// Pairs of micro-batch and chunk at once: what warm-up runs and the one after it; zero-bubble's stages
-// also wait with as many gradients of weights as there are stages before them.
+// Pairs of micro-batch and chunk at once: what warm-up runs and the one after it; zero-bubble's
+// stages also wait with as many gradients of weights as there are stages before them.
 Share share_of(const Scenario& s, std::int64_t blocks, std::int64_t stage) {
   const Parallel& p = s.parallel;
   Share share;
-  share.blocks =
-      static_cast<double>(blocks_at(blocks, s.model.dense_layers, p.pipeline, stage));
+  share.blocks = static_cast<double>(blocks_at(blocks, s.model.dense_layers, p.pipeline, stage));
   share.embedding = stage == 0;
   share.head = stage == p.pipeline - 1;
   if (p.pipeline == 1) return share;
   const PipelineShape shape{p.schedule, p.pipeline, s.training.accumulation, p.chunks};
   const std::int64_t put_off = p.schedule == PipelineSchedule::zero_bubble ? stage : 0;
-  const std::int64_t pairs = std::min(shape.micro_batches * shape.chunks,
-                                      warm_up_forwards(shape, stage) + 1 + put_off);
+  const std::int64_t pairs =
+      std::min(shape.micro_batches * shape.chunks, warm_up_forwards(shape, stage) + 1 + put_off);
   share.in_flight = static_cast<double>(pairs) / static_cast<double>(shape.chunks);
   return share;
 }
@@ -103,7 +107,9 @@ struct Elements {
   friend Elements operator+(Elements a, Elements b) {
     return {a.usual + b.usual, a.experts + b.experts};
   }
-  friend Elements operator*(double times, Elements e) { return {times * e.usual, times * e.experts}; }
+  friend Elements operator*(double times, Elements e) {
+    return {times * e.usual, times * e.experts};
+  }
 };
 
 Elements elements_of(const StageWork& stage) {
@@ -127,7 +133,8 @@ class Card {
   }
   [[nodiscard]] double gradient_buckets(const Elements& held) const;
   [[nodiscard]] bool offloads(Offload what) const { return scenario_.parallel.offload == what; }
-  // Gradients go to the host as they come. Those that micro-steps add up on the card stay until the last.
+  // Gradients go to the host as they come. Those that micro-steps add up on the card stay until the
+  // last.
   [[nodiscard]] bool gradients_leave() const {
     return updates_on_host(scenario_.parallel.offload) &&
            (!accumulates_ || shards_gradients(strategy_));
@@ -193,8 +200,8 @@ LivenessRules Card::rules() const {
   return r;
 }
 
-// Elements of the parameters that a stage holds. First and last stage of a pipeline hold a tied table
-// each.
+// Elements of the parameters that a stage holds. First and last stage of a pipeline hold a tied
+// table each.
 Elements Card::states(const Share& share) const {
   Elements sum = share.blocks * elements_of(work_.block);
   if (share.embedding) sum.usual += gradient_elements(work_.embedding);
@@ -211,8 +218,8 @@ double Card::gradient_buckets(const Elements& held) const {
   return (held.usual + (experts ? held.experts : 0)) * width_.reduced;
 }
 
-// What that many blocks keep for backward: those that recompute and those that do not, in the model's
-// proportion.
+// What that many blocks keep for backward: those that recompute and those that do not, in the
+// model's proportion.
 double Card::saved(double blocks) const {
   // Of those that go to the host one is on its way and one runs.
   if (offloads(Offload::activations)) blocks = std::min(blocks, 2.0);
@@ -264,8 +271,8 @@ double Card::on_host(const Share& share) const {
     return each * share.blocks;
   }
   if (!updates_on_host(scenario_.parallel.offload)) return 0;
-  const double states = width_.optimizer + width_.gradient +
-                        (offloads(Offload::parameters) ? width_.parameter : 0);
+  const double states =
+      width_.optimizer + width_.gradient + (offloads(Offload::parameters) ? width_.parameter : 0);
   return states * share_of(elements, shards_optimizer(strategy_));
 }
 
@@ -338,11 +345,8 @@ Memory Card::of(const Share& share) const {
   };
   if (share.embedding) consider(MemoryMoment::forward, embedding_.forward, 0, 0, 0);
   if (share.blocks > 0) {
-    consider(MemoryMoment::forward,
-             block_.forward,
-             embedding_saved + saved(share.blocks - 1),
-             0,
-             0);
+    consider(
+        MemoryMoment::forward, block_.forward, embedding_saved + saved(share.blocks - 1), 0, 0);
   }
   if (share.head) {
     const double before = embedding_saved + saved(share.blocks);
@@ -369,8 +373,8 @@ Memory Card::of(const Share& share) const {
              left(head_elements + share.blocks * of_block),
              on_their_way);
   }
-  // An update without fused kernels works on one tensor at a time: the denominator and the quotient.
-  // One that keeps fp32 copies casts gradients that are narrower.
+  // An update without fused kernels works on one tensor at a time: the denominator and the
+  // quotient. One that keeps fp32 copies casts gradients that are narrower.
   const double wide = info(optimizer_dtype(scenario_.training.precision)).bytes;
   const double optimizer_share = shards_optimizer(strategy_) ? 1 / shards_ : 1;
   LiveBytes update;
@@ -397,10 +401,7 @@ Memory Card::of(const Share& share) const {
 }
 
 // The pipeline stage that needs most.
-Memory fullest_stage(const StepWork& work,
-                     const Scenario& s,
-                     const GpuProfile& gpu,
-                     bool synced) {
+Memory fullest_stage(const StepWork& work, const Scenario& s, const GpuProfile& gpu, bool synced) {
   const Card card(work, s, gpu, synced);
   Memory most;
   for (std::int64_t stage = 0; stage < s.parallel.pipeline; ++stage) {
@@ -415,8 +416,8 @@ Memory with(const Scenario& s, const GpuProfile& gpu, bool synced) {
   return fullest_stage(step_work(s), s, gpu, synced);
 }
 
-// The largest batch that is asked about: what a scenario may say, and no more than keeps the elements
-// of every tensor a whole number that a double holds.
+// The largest batch that is asked about: what a scenario may say, and no more than keeps the
+// elements of every tensor a whole number that a double holds.
 std::int64_t most_batch(const Scenario& s) {
   const auto seq = static_cast<double>(std::max<std::int64_t>(1, s.training.seq));
   const ModelShape& m = s.model;
@@ -427,8 +428,8 @@ std::int64_t most_batch(const Scenario& s) {
   return static_cast<std::int64_t>(std::clamp(9e15 / seq / widest, 2.0, 1e6)) + 1;
 }
 
-// Needed bytes grow with the batch, ever faster: a line through two batches passes the card's memory
-// at a batch that is too large, and the search goes on between.
+// Needed bytes grow with the batch, ever faster: a line through two batches passes the card's
+// memory at a batch that is too large, and the search goes on between.
 std::int64_t largest_batch(const Scenario& scenario, const GpuProfile& gpu, bool synced) {
   Scenario at = scenario;
   const auto needed = [&](std::int64_t batch) {
@@ -507,9 +508,8 @@ std::vector<Remedy> remedies(const Memory& m,
 }  // namespace
 
 const MemoryPart& largest_part(const MemoryParts& parts) {
-  return *std::ranges::max_element(memory_parts, {}, [&](const MemoryPart& p) {
-    return parts.*p.bytes;
-  });
+  return *std::ranges::max_element(
+      memory_parts, {}, [&](const MemoryPart& p) { return parts.*p.bytes; });
 }
 
 StateWidths state_widths(const Scenario& scenario) {

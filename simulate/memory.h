@@ -1,6 +1,6 @@
-// What one GPU holds at the fullest moment of a step, found by walking the step: states by precision
-// and share, activations as forward makes them and backward lets them go, gradients as they come,
-// buckets, gathered units and the loss's tensors.
+// What one GPU holds at the fullest moment of a step, found by walking the step: states by
+// precision and share, activations as forward makes them and backward lets them go, gradients as
+// they come, buckets, gathered units and the loss's tensors.
 //
 // Two figures that are not the same: `peak` is what the framework's allocator has given out at most
 // (torch.cuda.max_memory_allocated); `needed` is what the card must have for it: the CUDA context,
@@ -28,7 +28,8 @@ struct MemoryParts {
   double workspace = 0;      // of cuBLAS
 
   [[nodiscard]] double sum() const {
-    return parameters + optimizer + gradients + activations + temporaries + communication + workspace;
+    return parameters + optimizer + gradients + activations + temporaries + communication +
+           workspace;
   }
 };
 
@@ -83,8 +84,8 @@ struct Memory {
   std::vector<Remedy> remedies;    // where it does not fit: those that help, nearest first
 };
 
-// `synced`: DDP copies gradients into buckets. Precondition: violations(scenario) is empty, `work` is
-// step_work(scenario).
+// `synced`: DDP copies gradients into buckets. Precondition: violations(scenario) is empty, `work`
+// is step_work(scenario).
 Memory memory_of(const StepWork& work,
                  const Scenario& scenario,
                  const GpuProfile& gpu,

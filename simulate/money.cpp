@@ -82,8 +82,8 @@ Purchase purchase_of(const Scenario& s) {
     if (s.cluster.nodes > 1) {
       const double rate_Gbps = link->fabric.nic_GBps * 8;
       out.network = nodes * link->fabric.nics *
-                    (or_zero(p.nic_price) +
-                     rate_Gbps * (or_zero(p.nic_price_per_Gbps) + or_zero(p.switch_price_per_Gbps)));
+                    (or_zero(p.nic_price) + rate_Gbps * (or_zero(p.nic_price_per_Gbps) +
+                                                         or_zero(p.switch_price_per_Gbps)));
     }
   }
   out.facility = or_zero(p.facility_share) * out.total();

@@ -1,5 +1,6 @@
-// What a scenario's run costs and how long it takes: rented, or bought and written off over its life.
-// Amounts are in the scenario's currency; times in hours where the name says so, else in seconds.
+// What a scenario's run costs and how long it takes: rented, or bought and written off over its
+// life. Amounts are in the scenario's currency; times in hours where the name says so, else in
+// seconds.
 #pragma once
 #include <optional>
 
@@ -38,8 +39,8 @@ struct Purchase {
 };
 
 struct Money {
-  std::optional<Figure> run_s;   // time to train, failures and checkpoints included
-  std::optional<double> steps;   // of the run
+  std::optional<Figure> run_s;  // time to train, failures and checkpoints included
+  std::optional<double> steps;  // of the run
   Goodput goodput;
   std::optional<double> power_kW;  // at the meter; nothing where the card's power is not known
   std::optional<Spending> rent;
@@ -49,14 +50,16 @@ struct Money {
   // where it never does or one of the two has no price.
   std::optional<double> break_even_hours;
   bool price_missing = false;  // a list of prices was named, and it has none of the card
-  double life_hours = 0;  // hours of training in the purchase's life
+  double life_hours = 0;       // hours of training in the purchase's life
 
   // The cheaper of the two; null where nothing has a price.
   [[nodiscard]] const Spending* cheaper() const;
 };
 
 // Nothing where neither a price nor the length of a run was given.
-std::optional<Money> money_of(const Scenario& scenario, const GpuProfile& gpu, const StepRange& step);
+std::optional<Money> money_of(const Scenario& scenario,
+                              const GpuProfile& gpu,
+                              const StepRange& step);
 
 // What must be bought for the scenario's cluster; gpu_price must be known.
 Purchase purchase_of(const Scenario& scenario);

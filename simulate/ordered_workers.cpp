@@ -25,7 +25,8 @@ class Window {
   // The next chunk to work on; `chunks` when there is none. Waits while the window is full.
   std::uint64_t next() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return stopped_ || next_ == chunks_ || next_ < taken_ + slots_.size(); });
+    changed_.wait(lock,
+                  [&] { return stopped_ || next_ == chunks_ || next_ < taken_ + slots_.size(); });
     return stopped_ || next_ == chunks_ ? chunks_ : next_++;
   }
 

@@ -16,7 +16,9 @@ StepInput input_of(const Work& work) {
   return StepInput::memory;
 }
 
-void scale(std::vector<Cost>& costs, const std::vector<Operator>& operators, const InputFactors& f) {
+void scale(std::vector<Cost>& costs,
+           const std::vector<Operator>& operators,
+           const InputFactors& f) {
   for (std::size_t i = 0; i < costs.size(); ++i) {
     costs[i].time = costs[i].time * f[index(input_of(operators[i].work))];
   }
@@ -61,17 +63,23 @@ PerturbedStep::PerturbedStep(const Scenario& scenario, const GpuProfile& gpu)
 
 bool PerturbedStep::uses(StepInput input) const {
   switch (input) {
-    case StepInput::attention: return attends_;
-    case StepInput::convolutions: return convolves_;
+    case StepInput::attention:
+      return attends_;
+    case StepInput::convolutions:
+      return convolves_;
     case StepInput::link_latency:
-    case StepInput::link_bandwidth: return collective_;
+    case StepInput::link_bandwidth:
+      return collective_;
     case StepInput::overlap:
       return collective_ || loopback_ || scenario_.parallel.offload != Offload::none;
     case StepInput::copies:
       return loopback_ || scenario_.parallel.offload != Offload::none;
-    case StepInput::host_memory: return updates_on_host(scenario_.parallel.offload);
-    case StepInput::power: return gpu_.power_W > 0;
-    default: return true;
+    case StepInput::host_memory:
+      return updates_on_host(scenario_.parallel.offload);
+    case StepInput::power:
+      return gpu_.power_W > 0;
+    default:
+      return true;
   }
 }
 
@@ -99,8 +107,12 @@ auto PerturbedStep::with(const InputChanges& changes, const Ask& ask) {
   return ask(StepParts{work_, costs, scenario, gpu_, links});
 }
 
-StepTime PerturbedStep::step(const InputChanges& changes) { return with(changes, step_time); }
+StepTime PerturbedStep::step(const InputChanges& changes) {
+  return with(changes, step_time);
+}
 
-double PerturbedStep::exposed(const InputChanges& changes) { return with(changes, exposed_time); }
+double PerturbedStep::exposed(const InputChanges& changes) {
+  return with(changes, exposed_time);
+}
 
 }  // namespace stepsight

@@ -206,8 +206,8 @@ const PassCost& Builder::cost_of(std::uint32_t s, PipelineOp op) const {
   return passes_[chunk * pass_kinds + static_cast<std::size_t>(op.pass)];
 }
 
-// Does a stage anywhere come to a pass whose issue could still be under way? Compute only falls behind the
-// sum of its work.
+// Does a stage anywhere come to a pass whose issue could still be under way? Compute only falls
+// behind the sum of its work.
 bool Builder::host_binds() const {
   if (costs_.messages_stop_host) return true;
   for (std::uint32_t s = 0; s < stages_; ++s) {
@@ -629,7 +629,9 @@ PipelineProgram Builder::build() {
 
 }  // namespace
 
-PipelineProgram build_pipeline(const PipelineOrder& schedule, const PipelineCosts& costs, HostLane host) {
+PipelineProgram build_pipeline(const PipelineOrder& schedule,
+                               const PipelineCosts& costs,
+                               HostLane host) {
   return Builder(schedule, costs, host).build();
 }
 

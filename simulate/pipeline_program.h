@@ -145,8 +145,9 @@ struct PipelineProgram {
   double message_bytes = 0;  // of one GPU of each stage, sent in a step, all stages together
 };
 
-// Whether passes have tasks of the host. A host that nothing stops, and that has issued each pass before the
-// stage can have computed those before it, delays nobody: a program without it takes exactly as long.
+// Whether passes have tasks of the host. A host that nothing stops, and that has issued each pass
+// before the stage can have computed those before it, delays nobody: a program without it takes
+// exactly as long.
 enum class HostLane : std::uint8_t { always, where_it_binds };
 
 // std::logic_error when `costs` do not have the schedule's stages and chunks, no bucket, or a time

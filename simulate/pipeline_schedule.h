@@ -28,8 +28,8 @@ constexpr std::int64_t blocks_at(std::int64_t blocks, std::int64_t places, std::
   return blocks / places + (place < blocks % places ? 1 : 0);
 }
 
-// The same of a model whose first `dense` layers do not count as blocks: they stand on the first place,
-// with the embedding.
+// The same of a model whose first `dense` layers do not count as blocks: they stand on the first
+// place, with the embedding.
 constexpr std::int64_t blocks_at(std::int64_t blocks,
                                  std::int64_t dense,
                                  std::int64_t places,

@@ -25,7 +25,8 @@ struct Pass {
 };
 
 bool forms_weight_gradient(const Operator& op) {
-  if (const auto* gemm = std::get_if<Gemm>(&op.work)) return gemm->layout == Layout::NT && gemm->batch == 1;
+  if (const auto* gemm = std::get_if<Gemm>(&op.work))
+    return gemm->layout == Layout::NT && gemm->batch == 1;
   if (const auto* c = std::get_if<Convolution>(&op.work)) {
     return c->direction == ConvolutionDirection::wgrad;
   }
@@ -162,12 +163,14 @@ void Pricing::add_exchange(PipelineChunkCosts& chunk, double elements, bool expe
 
 // Elements that a rank's optimizer works on.
 double Pricing::updated(const Elements& held) const {
-  const auto share = [&](Axis axis) { return static_cast<double>(axis_size(parts_.scenario, axis)); };
+  const auto share = [&](Axis axis) {
+    return static_cast<double>(axis_size(parts_.scenario, axis));
+  };
   return held.usual / share(Axis::shard) + held.experts / share(Axis::expert_shard);
 }
 
-// Activations of a micro-batch between two stages: each tensor-parallel rank sends its part, and where
-// the next stage needs the whole its ranks gather it (Narayanan et al. 2021, section 4.1).
+// Activations of a micro-batch between two stages: each tensor-parallel rank sends its part, and
+// where the next stage needs the whole its ranks gather it (Narayanan et al. 2021, section 4.1).
 PipelineMessage Pricing::message() const {
   const Training& t = parts_.scenario.training;
   const double width = info(t.precision.mixed ? Dtype::fp32 : t.precision.compute).bytes;
@@ -255,7 +258,8 @@ PipelineProgram build_stages(const StepParts& parts,
   const Parallel& p = parts.scenario.parallel;
   return build_pipeline(
       order_passes({p.schedule, p.pipeline, parts.scenario.training.accumulation, p.chunks}),
-      pipeline_costs(parts, timed, without), host);
+      pipeline_costs(parts, timed, without),
+      host);
 }
 
 StagesTime run_stages(const PipelineProgram& program, const Machine& machine) {

@@ -14,20 +14,35 @@ namespace stepsight {
 
 namespace {
 
-constexpr std::array<std::string_view, 14> task_words{
-    "forward", "backward", "input gradient", "weight gradient", "issue",
-    "send activations", "receive activations", "send gradients", "receive gradients",
-    "gradients", "tied embedding", "norm of the gradients", "optimizer", "gather updated parameters"};
+constexpr std::array<std::string_view, 14> task_words{"forward",
+                                                      "backward",
+                                                      "input gradient",
+                                                      "weight gradient",
+                                                      "issue",
+                                                      "send activations",
+                                                      "receive activations",
+                                                      "send gradients",
+                                                      "receive gradients",
+                                                      "gradients",
+                                                      "tied embedding",
+                                                      "norm of the gradients",
+                                                      "optimizer",
+                                                      "gather updated parameters"};
 
 SliceKind kind_of(PipelineTask task) {
   switch (task) {
-    case PipelineTask::forward: return SliceKind::forward;
+    case PipelineTask::forward:
+      return SliceKind::forward;
     case PipelineTask::backward:
     case PipelineTask::input_gradient:
-    case PipelineTask::weight_gradient: return SliceKind::backward;
-    case PipelineTask::optimizer: return SliceKind::optimizer;
-    case PipelineTask::issue: return SliceKind::other;
-    default: return SliceKind::message;
+    case PipelineTask::weight_gradient:
+      return SliceKind::backward;
+    case PipelineTask::optimizer:
+      return SliceKind::optimizer;
+    case PipelineTask::issue:
+      return SliceKind::other;
+    default:
+      return SliceKind::message;
   }
 }
 
@@ -131,8 +146,11 @@ void Tracer::add_tracks() {
 void Tracer::add_slice(std::uint32_t task) {
   const Task& t = program_.tasks()[task];
   const PipelineLabel label = unpack_pipeline_label(t.label);
-  TraceSlice slice{lane_track_.at(t.lane), builder_.name(name_of(label)), timeline_.start[task],
-                   timeline_.end[task], kind_of(label.task)};
+  TraceSlice slice{lane_track_.at(t.lane),
+                   builder_.name(name_of(label)),
+                   timeline_.start[task],
+                   timeline_.end[task],
+                   kind_of(label.task)};
   const Picoseconds length = slice.end - slice.begin;
   if (t.work < length) slice.rate = static_cast<double>(t.work) / static_cast<double>(length);
   slice.bytes = bytes_of(stage_of(task), label.task);
@@ -143,8 +161,8 @@ void Tracer::add_slice(std::uint32_t task) {
   builder_.slice(slice);
 }
 
-// From a pass to what it sends, from there to the pass that needs it, and from the last gradients to
-// their collectives. That passes of a stage follow each other is plain and left out.
+// From a pass to what it sends, from there to the pass that needs it, and from the last gradients
+// to their collectives. That passes of a stage follow each other is plain and left out.
 void Tracer::add_arrows(std::uint32_t task) {
   const PipelineTask to = unpack_pipeline_label(program_.tasks()[task].label).task;
   for (const TaskId d : program_.dependencies(program_.tasks()[task])) {
@@ -156,7 +174,7 @@ void Tracer::add_arrows(std::uint32_t task) {
     const bool own = stage_of(from) == stage_of(task);
     // A message that the receiver was not yet ready for, or a sender that waits for it to leave.
     if ((sends && !own) || (own && link_of(stage_of(from), what))) continue;
-    const FlowKind kind = to == PipelineTask::gradient_sync ? FlowKind::gradient
+    const FlowKind kind = to == PipelineTask::gradient_sync   ? FlowKind::gradient
                           : kind_of(to) == SliceKind::message ? FlowKind::message
                                                               : FlowKind::wait;
     builder_.arrow(slices_[from], slices_[task], kind);
@@ -171,15 +189,18 @@ void Tracer::add_counters() {
     const PipelineTask task = unpack_pipeline_label(program_.tasks()[t].label).task;
     auto& list = held[stage_of(t)];
     if (task == PipelineTask::forward) list.emplace_back(timeline_.start[t], 1);
-    // The last backward of a chunk is cut into one task a gradient bucket; only the last piece ends it.
+    // The last backward of a chunk is cut into one task a gradient bucket; only the last piece ends
+    // it.
     const std::uint32_t next = program_.tasks()[t].next_in_lane;
-    const bool goes_on = next != no_index && program_.tasks()[next].label == program_.tasks()[t].label;
+    const bool goes_on =
+        next != no_index && program_.tasks()[next].label == program_.tasks()[t].label;
     const bool ends = task == PipelineTask::backward || task == PipelineTask::weight_gradient;
     if (ends && !goes_on) list.emplace_back(timeline_.end[t], -1);
   }
   for (std::size_t s = 0; s < held.size(); ++s) {
     builder_.counter("forwards held for backward",
-                     lane_track_.at(index(pipeline_.stages[s].compute)), std::move(held[s]));
+                     lane_track_.at(index(pipeline_.stages[s].compute)),
+                     std::move(held[s]));
   }
 }
 

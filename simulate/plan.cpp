@@ -16,8 +16,8 @@ namespace stepsight {
 namespace {
 
 constexpr double day = 86400;
-// Simulated at a time before the best is looked at again: the same for any number of threads, so that
-// the same candidates are simulated.
+// Simulated at a time before the best is looked at again: the same for any number of threads, so
+// that the same candidates are simulated.
 constexpr std::size_t round_size = 64;
 
 // Predictors that threads take and give back; what they priced stays.
@@ -60,8 +60,12 @@ struct Machines {
 Machines machines_of(const PlanSpace& space, const PlanCandidate& candidate) {
   const Scenario s = scenario_of(space, candidate);
   // One GPU has no link, whatever its base says.
-  return {s.cluster.gpu,   space.bases[candidate.base].cluster.link, s.cluster.topo,
-          s.cluster.gpus,  s.cluster.nodes,                          s.training.global_batch,
+  return {s.cluster.gpu,
+          space.bases[candidate.base].cluster.link,
+          s.cluster.topo,
+          s.cluster.gpus,
+          s.cluster.nodes,
+          s.training.global_batch,
           s.training.seq};
 }
 
@@ -113,8 +117,11 @@ class Search {
 
   // Rules, memory, limits and the bound of every candidate.
   void bound_all() {
-    each(result_.candidates.size(), 256,
-         [&](std::size_t i, PredictorPool::Set& set) { bound_one(i, set); }, true);
+    each(
+        result_.candidates.size(),
+        256,
+        [&](std::size_t i, PredictorPool::Set& set) { bound_one(i, set); },
+        true);
     for (std::size_t i = 0; i < result_.judged.size(); ++i) {
       if (result_.judged[i].fate != Fate::impossible) continue;
       result_.first_violation =
@@ -158,10 +165,10 @@ class Search {
     const std::optional<Money> money = money_of(s, gpu, {step, step, step});
     if (!money) return true;
     if (l.power_limit_kW && money->power_kW && *money->power_kW > *l.power_limit_kW) return false;
-    if (l.deadline_days && money->run_s && money->run_s->value > *l.deadline_days * day) return false;
+    if (l.deadline_days && money->run_s && money->run_s->value > *l.deadline_days * day)
+      return false;
     const Spending* spent = money->cheaper();
-    return !(l.budget && spent != nullptr && spent->per_run &&
-             spent->per_run->value > *l.budget);
+    return !(l.budget && spent != nullptr && spent->per_run && spent->per_run->value > *l.budget);
   }
 
   // Candidates that fit, by their machines and work, in the order of the space.
@@ -174,7 +181,8 @@ class Search {
       const auto [place, is_new] = known.try_emplace({c.base, c.gpus}, out.size());
       if (is_new) {
         const Machines machines = machines_of(space_, c);
-        const auto same = std::ranges::find_if(out, [&](const auto& g) { return g.first == machines; });
+        const auto same =
+            std::ranges::find_if(out, [&](const auto& g) { return g.first == machines; });
         place->second = static_cast<std::size_t>(same - out.begin());
         if (same == out.end()) out.emplace_back(machines, std::vector<std::size_t>());
       }
@@ -194,13 +202,17 @@ class Search {
                             result_.judged[members[live]].least_s < result_.judged[*best].step_s)) {
         ++live;
       }
-      each(live - begin, 4,
-           [&](std::size_t i, PredictorPool::Set& set) { simulate(members[begin + i], set); }, false);
+      each(
+          live - begin,
+          4,
+          [&](std::size_t i, PredictorPool::Set& set) { simulate(members[begin + i], set); },
+          false);
       for (std::size_t i = begin; i < live; ++i) {
         const std::size_t at = members[i];
         const auto better = [&](const Judged& a, const Judged& b) { return a.step_s < b.step_s; };
         const bool tied = best && result_.judged[at].step_s == result_.judged[*best].step_s;
-        if (!best || better(result_.judged[at], result_.judged[*best]) || (tied && at < *best)) best = at;
+        if (!best || better(result_.judged[at], result_.judged[*best]) || (tied && at < *best))
+          best = at;
       }
       if (live < end) break;
     }
@@ -210,8 +222,7 @@ class Search {
   void simulate(std::size_t i, PredictorPool::Set& set) {
     const PlanCandidate& c = result_.candidates[i];
     Judged& out = result_.judged[i];
-    out.step_s =
-        predictor_of(set, *gpus_[c.base]).predict(scenario_of(space_, c)).step.value;
+    out.step_s = predictor_of(set, *gpus_[c.base]).predict(scenario_of(space_, c)).step.value;
     out.fate = Fate::simulated;
   }
 
@@ -254,9 +265,9 @@ class Search {
 
   const PlanSpace& space_;
   const PlanOptions& options_;
-  std::vector<const GpuProfile*> gpus_;    // of each base
-  std::vector<std::int64_t> parameters_;   // likewise
-  std::vector<double> flops_;              // of one sequence
+  std::vector<const GpuProfile*> gpus_;   // of each base
+  std::vector<std::int64_t> parameters_;  // likewise
+  std::vector<double> flops_;             // of one sequence
   PredictorPool pool_;
   PlanResult result_;
 };
@@ -271,19 +282,24 @@ struct SearchedKey {
 };
 constexpr std::array<SearchedKey, 10> searched_keys{{
     {"strategy",
-     [](const PlanCandidate& c) { return word(strategy_names[static_cast<std::size_t>(c.strategy)]); }},
+     [](const PlanCandidate& c) {
+       return word(strategy_names[static_cast<std::size_t>(c.strategy)]);
+     }},
     {"tensor", [](const PlanCandidate& c) { return std::to_string(c.tensor); }},
     {"context", [](const PlanCandidate& c) { return std::to_string(c.context); }},
     {"expert", [](const PlanCandidate& c) { return std::to_string(c.expert); }},
     {"pipeline", [](const PlanCandidate& c) { return std::to_string(c.pipeline); }},
     {"schedule",
      [](const PlanCandidate& c) {
-       return c.pipeline == 1 ? word("none") : word(schedule_names[static_cast<std::size_t>(c.schedule)]);
+       return c.pipeline == 1 ? word("none")
+                              : word(schedule_names[static_cast<std::size_t>(c.schedule)]);
      }},
     {"chunks", [](const PlanCandidate& c) { return std::to_string(c.chunks); }},
     {"batch", [](const PlanCandidate& c) { return std::to_string(c.micro_batch); }},
     {"recompute",
-     [](const PlanCandidate& c) { return word(recompute_names[static_cast<std::size_t>(c.recompute)]); }},
+     [](const PlanCandidate& c) {
+       return word(recompute_names[static_cast<std::size_t>(c.recompute)]);
+     }},
     {"sequence", [](const PlanCandidate& c) { return word(c.sequence ? "true" : "false"); }},
 }};
 
@@ -291,12 +307,16 @@ constexpr std::array<SearchedKey, 10> searched_keys{{
 bool nearer(const Judged& a, const Judged& b) {
   if (a.fate != b.fate) return a.fate > b.fate;
   switch (a.fate) {
-    case Fate::simulated: return a.step_s < b.step_s;
+    case Fate::simulated:
+      return a.step_s < b.step_s;
     case Fate::bound:
-    case Fate::limits: return a.least_s < b.least_s;
+    case Fate::limits:
+      return a.least_s < b.least_s;
     case Fate::memory:
-    case Fate::states: return a.bytes < b.bytes;
-    case Fate::impossible: break;
+    case Fate::states:
+      return a.bytes < b.bytes;
+    case Fate::impossible:
+      break;
   }
   return false;
 }
@@ -307,7 +327,9 @@ PlanResult plan(const PlanSpace& space, const ProfileOf& profile_of, const PlanO
   return Search(space, profile_of, options).search();
 }
 
-std::vector<Loser> losers_of(const PlanSpace& space, const PlanResult& result, const GroupBest& chosen) {
+std::vector<Loser> losers_of(const PlanSpace& space,
+                             const PlanResult& result,
+                             const GroupBest& chosen) {
   const PlanCandidate& best = result.candidates[chosen.candidate];
   // Whether a base's machines are the chosen ones'.
   std::vector<char> is_same(space.bases.size());
@@ -326,7 +348,8 @@ std::vector<Loser> losers_of(const PlanSpace& space, const PlanResult& result, c
       if (c.gpus != best.gpus || is_same[c.base] == 0) continue;
       std::string value = key.value(c);
       if (value == own) continue;
-      const auto known = std::find_if(out.begin() + static_cast<std::ptrdiff_t>(first), out.end(),
+      const auto known = std::find_if(out.begin() + static_cast<std::ptrdiff_t>(first),
+                                      out.end(),
                                       [&](const Loser& l) { return l.value == value; });
       if (known == out.end()) {
         out.push_back({key.name, std::move(value), result.judged[i], i});

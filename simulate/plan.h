@@ -18,11 +18,11 @@
 
 namespace stepsight {
 
-// What is searched. An empty list stands for every value that makes sense for the model, the batch and
-// the number of GPUs.
+// What is searched. An empty list stands for every value that makes sense for the model, the batch
+// and the number of GPUs.
 struct PlanSpace {
-  // Everything that a candidate does not say, for each combination of other keys that the search is to
-  // try (cards, links, precision, ...). training.global_batch must be set.
+  // Everything that a candidate does not say, for each combination of other keys that the search is
+  // to try (cards, links, precision, ...). training.global_batch must be set.
   std::vector<Scenario> bases;
   std::vector<std::int64_t> gpus;  // at least one
   std::vector<std::int64_t> tensor, context, expert, pipeline, chunks, micro_batch;
@@ -53,9 +53,9 @@ enum class Fate : std::uint8_t {
   impossible,  // a rule of model/scenario_rules.h
   states,      // its states alone are larger than the card
   memory,      // it does not fit
-  limits,      // no step is short enough for the limits: the machines draw too much, or its bound is
-               // too late or too dear
-  bound,       // no step within its bound is shorter than the best one on the same machines
+  limits,  // no step is short enough for the limits: the machines draw too much, or its bound is
+           // too late or too dear
+  bound,   // no step within its bound is shorter than the best one on the same machines
   simulated,
 };
 inline constexpr std::array<std::string_view, 6> fate_names{
@@ -80,10 +80,10 @@ struct GroupBest {
 
 struct PlanResult {
   std::vector<PlanCandidate> candidates;
-  std::vector<Judged> judged;               // of each candidate
-  std::array<std::size_t, 6> counts{};      // by fate
-  std::string first_violation;              // of the impossible ones
-  std::vector<GroupBest> groups;            // those that have a plan, in the order of the space
+  std::vector<Judged> judged;           // of each candidate
+  std::array<std::size_t, 6> counts{};  // by fate
+  std::string first_violation;          // of the impossible ones
+  std::vector<GroupBest> groups;        // those that have a plan, in the order of the space
   std::optional<std::size_t> fastest, cheapest;  // groups, within the limits
 };
 
@@ -103,6 +103,8 @@ struct Loser {
   Judged judged;
   std::size_t candidate = 0;
 };
-std::vector<Loser> losers_of(const PlanSpace& space, const PlanResult& result, const GroupBest& chosen);
+std::vector<Loser> losers_of(const PlanSpace& space,
+                             const PlanResult& result,
+                             const GroupBest& chosen);
 
 }  // namespace stepsight

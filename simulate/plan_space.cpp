@@ -58,7 +58,8 @@ class Enumeration {
     const ModelShape& model = base_->model;
     const std::vector<std::int64_t> one{1};
     const bool contexts = !space_.context.empty() || base_->training.seq >= long_sequence;
-    for (const std::int64_t t : dividing(space_.tensor, gpus, std::max<std::int64_t>(1, model.heads))) {
+    for (const std::int64_t t :
+         dividing(space_.tensor, gpus, std::max<std::int64_t>(1, model.heads))) {
       for (const std::int64_t c : contexts ? dividing(space_.context, gpus / t, 64) : one) {
         for (const std::int64_t p :
              dividing(space_.pipeline, gpus / t / c, std::max<std::int64_t>(1, model.layers))) {
@@ -76,8 +77,8 @@ class Enumeration {
     const std::int64_t total = base_->training.global_batch;
     if (total % data != 0) return;
     const bool staged = candidate_.pipeline > 1;
-    std::vector<Strategy> all =
-        or_all(space_.strategies, {Strategy::ddp, Strategy::zero1, Strategy::zero2, Strategy::fsdp});
+    std::vector<Strategy> all = or_all(
+        space_.strategies, {Strategy::ddp, Strategy::zero1, Strategy::zero2, Strategy::fsdp});
     // Nothing is shared out with one rank; stages whose gradients are sharded are not simulated.
     if (data * candidate_.context == 1 && space_.strategies.empty()) all = {Strategy::ddp};
     for (const Strategy s : all) {
@@ -101,11 +102,12 @@ class Enumeration {
 
   // `each` sequences of a step for a rank.
   void schedules(std::int64_t each) {
-    const std::vector<PipelineSchedule> all =
-        candidate_.pipeline == 1
-            ? std::vector{PipelineSchedule::one_f_one_b}
-            : or_all(space_.schedules, {PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved,
-                                        PipelineSchedule::zero_bubble});
+    const std::vector<PipelineSchedule> all = candidate_.pipeline == 1
+                                                  ? std::vector{PipelineSchedule::one_f_one_b}
+                                                  : or_all(space_.schedules,
+                                                           {PipelineSchedule::one_f_one_b,
+                                                            PipelineSchedule::interleaved,
+                                                            PipelineSchedule::zero_bubble});
     for (const PipelineSchedule s : all) {
       candidate_.schedule = s;
       for (const std::int64_t v : chunks(s)) {

@@ -79,7 +79,9 @@ Attribution attribute(const Question& question, SteadyStep& step, double actual)
   }
   const StepParts parts = question.parts();
   const Machine at_full_rate = step_machine(question.gpu, {.slow_down = true});
-  const auto seconds = [&](SteadyStep& asked) { return to_seconds(asked.on(at_full_rate).step).value; };
+  const auto seconds = [&](SteadyStep& asked) {
+    return to_seconds(asked.on(at_full_rate).step).value;
+  };
   const auto seconds_without = [&](const Without& without) {
     const TimedStep timed = time_step(parts, without);
     SteadyStep silent(parts, timed);

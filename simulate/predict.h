@@ -56,7 +56,8 @@ Seconds predict_step(const Scenario& scenario, const GpuProfile& gpu);
 // What a run says of the last, steady step: its length, its communication and how much of it is
 // exposed, and the GPU's busy time.
 void read_timeline(const StepProgram& step, const Timeline& timeline, Prediction& out);
-// What the totals say of it, of a step that is shared out over `stages` GPUs. After out.step is known.
+// What the totals say of it, of a step that is shared out over `stages` GPUs. After out.step is
+// known.
 void read_totals(const StepTotals& totals, std::int64_t stages, Prediction& out);
 
 // How a prediction compares with the scenario's smallest GPU count of a sweep.

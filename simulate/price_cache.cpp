@@ -17,8 +17,8 @@ std::int64_t tag(std::int64_t kind, std::int64_t dtype, std::int64_t rest) {
   return kind | dtype << 4 | rest << 12;
 }
 
-// Every field by its name: one that is added does not compile until the key has it, too. Convolutions
-// have too many sizes; a convolution net's step is asked for as it is.
+// Every field by its name: one that is added does not compile until the key has it, too.
+// Convolutions have too many sizes; a convolution net's step is asked for as it is.
 bool key_of(const Work& work, Key& key) {
   if (const auto* gemm = std::get_if<Gemm>(&work)) {
     const auto& [m, n, k, batch, dtype, layout] = *gemm;
@@ -26,8 +26,8 @@ bool key_of(const Work& work, Key& key) {
   } else if (const auto* attention = std::get_if<Attention>(&work)) {
     const auto& [batch, heads, kv_heads, seq, head_dim, causal, backward, dropout, dtype, kernel] =
         *attention;
-    const int flags = (causal ? 1 : 0) | (backward ? 2 : 0) | (dropout ? 4 : 0) |
-                      static_cast<int>(kernel) << 3;
+    const int flags =
+        (causal ? 1 : 0) | (backward ? 2 : 0) | (dropout ? 4 : 0) | static_cast<int>(kernel) << 3;
     key = {tag(2, static_cast<int>(dtype), flags), batch, heads, kv_heads, seq, head_dim};
   } else if (const auto* pass = std::get_if<Pass>(&work)) {
     const auto& [kind, rows, cols, dtype] = *pass;
@@ -95,7 +95,11 @@ LinkCost PriceCache::message(const Link& link, Bytes bytes) {
   bool is_new = false;
   LinkCost& known =
       messages_.at({static_cast<std::int64_t>(std::bit_cast<std::uintptr_t>(link.curve.get())),
-                    std::bit_cast<std::int64_t>(bytes.value), 0, 0, 0, 0},
+                    std::bit_cast<std::int64_t>(bytes.value),
+                    0,
+                    0,
+                    0,
+                    0},
                    is_new);
   if (is_new) known = message_time(link, gpu_, bytes);
   return known;

@@ -1,6 +1,6 @@
-// What has been priced already: operators by shape, messages by size, collectives by group. The points
-// of a sweep have most of them in common. The answers are those of model/cost.h and simulate/link.h, to
-// the last digit. For one thread.
+// What has been priced already: operators by shape, messages by size, collectives by group. The
+// points of a sweep have most of them in common. The answers are those of model/cost.h and
+// simulate/link.h, to the last digit. For one thread.
 #pragma once
 #include <array>
 #include <cstdint>

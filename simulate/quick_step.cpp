@@ -43,8 +43,8 @@ struct Message {
   Picoseconds end = never;
 };
 
-// Kernels one after the other that nothing disturbs, as one: issued from `host` on behind a kernel that
-// ends at `end`, the last of them ends at max(end + kernels, host + reach).
+// Kernels one after the other that nothing disturbs, as one: issued from `host` on behind a kernel
+// that ends at `end`, the last of them ends at max(end + kernels, host + reach).
 struct Stretch {
   Picoseconds issue = 0;
   Picoseconds kernels = 0;
@@ -93,11 +93,12 @@ class Walk {
     host_waited_for_ = host_waited_for_ || host_ > others;
     return std::max(host_, others);
   }
-  // The step after this one: as long from its first kernel on, where nothing has waited for the host since
-  // this one's. Each kernel of it is issued as much later as the host took for this step, and may start as
-  // much later as the GPU took.
+  // The step after this one: as long from its first kernel on, where nothing has waited for the
+  // host since this one's. Each kernel of it is issued as much later as the host took for this
+  // step, and may start as much later as the GPU took.
   [[nodiscard]] bool next_is_the_same() const {
-    return !host_waited_for_ && host_ <= end_ - first_kernel_ && std::max(now_, exchange_end_) <= end_;
+    return !host_waited_for_ && host_ <= end_ - first_kernel_ &&
+           std::max(now_, exchange_end_) <= end_;
   }
   // No message travels, and none is on its way: most of forward, and of backward on a fast link.
   [[nodiscard]] bool is_quiet() const {
@@ -148,7 +149,10 @@ class Walk {
   void backward(const TimedStage& stage, Exchanged what, std::span<const Stretch> stretches);
   [[nodiscard]] std::vector<Stretch> stretches_of(const TimedStage& stage, Exchanged what) const;
   template <typename Each>
-  void each_of_gradient(const TimedStage& stage, std::size_t i, Exchanged what, const Each& each) const;
+  void each_of_gradient(const TimedStage& stage,
+                        std::size_t i,
+                        Exchanged what,
+                        const Each& each) const;
   void gradient_ready(Exchanged what);
   void send_bucket(Picoseconds copied);
   void optimizer();
@@ -165,9 +169,9 @@ class Walk {
   bool started_ = false;          // some kernel
   bool host_waited_for_ = false;  // since the first one
   Picoseconds first_kernel_ = 0;  // its start
-  Picoseconds now_ = 0;          // up to which the streams have been followed
-  Picoseconds compute_end_ = 0;  // of the last kernel
-  Picoseconds awaited_ = 0;      // what the next kernel waits for besides its issue
+  Picoseconds now_ = 0;           // up to which the streams have been followed
+  Picoseconds compute_end_ = 0;   // of the last kernel
+  Picoseconds awaited_ = 0;       // what the next kernel waits for besides its issue
   Picoseconds exchange_end_ = 0;
   Running compute_, message_;
   std::vector<Message> messages_;
@@ -195,16 +199,14 @@ void Walk::settle() {
     message_.start(next.work, message_class_);
   }
   if (compute_.active) {
-    compute_.set_rate(message_.active
-                          ? machine_.slow_down[compute_.interference][message_.interference]
-                          : 1.0,
-                      now_);
+    compute_.set_rate(
+        message_.active ? machine_.slow_down[compute_.interference][message_.interference] : 1.0,
+        now_);
   }
   if (message_.active) {
-    message_.set_rate(compute_.active
-                          ? machine_.slow_down[message_.interference][compute_.interference]
-                          : 1.0,
-                      now_);
+    message_.set_rate(
+        compute_.active ? machine_.slow_down[message_.interference][compute_.interference] : 1.0,
+        now_);
   }
 }
 
@@ -241,14 +243,15 @@ void Walk::idle_until(Picoseconds until) {
   }
 }
 
-// The rule while gradients travel: the message that runs goes on for longer than the kernel that starts now.
-// The same numbers as kernel()'s, with less to look at; false where that is not so.
+// The rule while gradients travel: the message that runs goes on for longer than the kernel that
+// starts now. The same numbers as kernel()'s, with less to look at; false where that is not so.
 bool Walk::ends_under_message(Picoseconds length, std::uint8_t its_class) {
   if (!message_.active) return false;
   message_.set_rate(machine_.slow_down[message_.interference][its_class], now_);
   const double its_rate = machine_.slow_down[its_class][message_.interference];
   const Picoseconds takes =
-      its_rate == 1 ? length : static_cast<Picoseconds>(static_cast<double>(length) / its_rate + 0.5);
+      its_rate == 1 ? length
+                    : static_cast<Picoseconds>(static_cast<double>(length) / its_rate + 0.5);
   if (now_ + takes >= message_.end) return false;
   counted_.busy += takes;
   counted_.communication += takes;
@@ -469,8 +472,7 @@ void Walk::step() {
   const std::int64_t micro_steps = scenario_.training.accumulation;
   for (std::int64_t i = 0; i < micro_steps; ++i) {
     const bool last = i + 1 == micro_steps;
-    const bool sync =
-        !timed_.buckets.empty() && (last || scenario_.parallel.sync_each_micro_step);
+    const bool sync = !timed_.buckets.empty() && (last || scenario_.parallel.sync_each_micro_step);
     forward();
     backward({sync, i > 0 || scenario_.training.precision.wide_sums});
   }

@@ -18,8 +18,8 @@ struct QuickPoint {
   std::optional<Scaling> strong;  // the global batch kept; nothing where it cannot be shared out
 };
 
-// The same figures as study() gives, to the last digit, whatever the number of threads (0: all). UserError
-// for a link or a GPU that is not known, of the first such point.
+// The same figures as study() gives, to the last digit, whatever the number of threads (0: all).
+// UserError for a link or a GPU that is not known, of the first such point.
 std::vector<QuickPoint> quick_study(std::span<const Scenario> points,
                                     const ProfileOf& profile_of,
                                     unsigned threads);

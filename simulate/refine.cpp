@@ -51,7 +51,10 @@ InputChanges solve(const Matrix& l, InputChanges b) {
 }
 
 // In units of each prior's standard deviation z: (E^T E / noise^2 + 1) z = E^T missing / noise^2.
-Posterior posterior(const std::vector<Row>& rows, const InputChanges& prior, double noise, std::size_t left_out) {
+Posterior posterior(const std::vector<Row>& rows,
+                    const InputChanges& prior,
+                    double noise,
+                    std::size_t left_out) {
   Matrix a{};
   InputChanges b{};
   for (std::size_t i = 0; i < step_input_count; ++i) a[i][i] = 1;
@@ -60,7 +63,8 @@ Posterior posterior(const std::vector<Row>& rows, const InputChanges& prior, dou
     for (std::size_t i = 0; i < step_input_count; ++i) {
       const double e = rows[r].effect[i] * prior[i] / (noise * noise);
       b[i] += e * rows[r].missing;
-      for (std::size_t j = 0; j < step_input_count; ++j) a[i][j] += e * rows[r].effect[j] * prior[j];
+      for (std::size_t j = 0; j < step_input_count; ++j)
+        a[i][j] += e * rows[r].effect[j] * prior[j];
     }
   }
   const Matrix l = cholesky(a);
@@ -88,7 +92,7 @@ double left_over(const std::vector<Row>& rows, const Posterior& p) {
   return std::max(least_noise, std::sqrt(sum / static_cast<double>(rows.size())));
 }
 
-double mean_error(const std::vector<RefinedStep>& steps, double RefinedStep::* predicted) {
+double mean_error(const std::vector<RefinedStep>& steps, double RefinedStep::*predicted) {
   double sum = 0;
   for (const RefinedStep& s : steps) sum += std::abs(s.*predicted / s.measured - 1);
   return sum / static_cast<double>(steps.size());
@@ -155,7 +159,10 @@ Refinement refine(const std::vector<MeasuredStep>& measured, const GpuProfile& g
   }
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const Posterior others = posterior(rows, steps.prior(), out.noise, r);
-    out.steps.push_back({measured[r].id, measured[r].seconds, steps.before(r), steps.with(r, all.change),
+    out.steps.push_back({measured[r].id,
+                         measured[r].seconds,
+                         steps.before(r),
+                         steps.with(r, all.change),
                          steps.with(r, others.change)});
   }
   out.error_before = mean_error(out.steps, &RefinedStep::before);

@@ -1,11 +1,12 @@
-// A machine's own inputs from a few measured steps: each input's prior (simulate/input_spread.h) is moved
-// as far as the steps say, and kept where they are silent.
+// A machine's own inputs from a few measured steps: each input's prior (simulate/input_spread.h) is
+// moved as far as the steps say, and kept where they are silent.
 //
-//   log(measured / predicted) = sum over inputs (effect of the input on the step x its change) + noise
+//   log(measured / predicted) = sum over inputs (effect of the input on the step x its change) +
+//   noise
 //
-// with a normal prior of the input's standard deviation on each change, and noise of the size that the
-// steps leave over: the posterior is a small linear system (Bishop, Pattern Recognition and Machine
-// Learning, 2006, section 3.3).
+// with a normal prior of the input's standard deviation on each change, and noise of the size that
+// the steps leave over: the posterior is a small linear system (Bishop, Pattern Recognition and
+// Machine Learning, 2006, section 3.3).
 #pragma once
 #include <string>
 #include <vector>

@@ -60,7 +60,8 @@ std::vector<StudyPoint> scaling_curve(const Scenario& scenario,
                                       const ModelError& error) {
   std::vector<StudyPoint> out;
   for (std::int64_t n = 1; n < scenario.cluster.gpus; n *= 2) {
-    if (std::optional<StudyPoint> point = point_with(scenario, n, gpu, error)) out.push_back(std::move(*point));
+    if (std::optional<StudyPoint> point = point_with(scenario, n, gpu, error))
+      out.push_back(std::move(*point));
   }
   const ProfileOf profile_of = [&](const std::string&) -> const GpuProfile& { return gpu; };
   out.push_back(std::move(study({&scenario, 1}, profile_of, error).front()));
@@ -72,7 +73,8 @@ std::vector<StudyPoint> larger_counts(const Scenario& scenario,
                                       const ModelError& error) {
   std::vector<StudyPoint> out;
   for (const std::int64_t times : {2, 4}) {
-    std::optional<StudyPoint> point = point_with(scenario, times * scenario.cluster.gpus, gpu, error);
+    std::optional<StudyPoint> point =
+        point_with(scenario, times * scenario.cluster.gpus, gpu, error);
     if (point) out.push_back(std::move(*point));
   }
   return out;

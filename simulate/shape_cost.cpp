@@ -15,8 +15,9 @@ Cost collective_cost(const CollectiveQuery& query, const GpuProfile& gpu) {
     known += (known.empty() ? "" : ", ") + curve.link + " over " + std::to_string(curve.ranks);
   }
   throw UserError(std::string(info(query.kind).name) + " over " + std::to_string(query.gpus) +
-                  " GPUs" + (query.link.empty() ? "" : " on " + query.link) + " is not in the profile " +
-                  gpu.name + "; known: " + (known.empty() ? "none" : known));
+                  " GPUs" + (query.link.empty() ? "" : " on " + query.link) +
+                  " is not in the profile " + gpu.name +
+                  "; known: " + (known.empty() ? "none" : known));
 }
 
 }  // namespace stepsight

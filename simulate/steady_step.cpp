@@ -29,7 +29,9 @@ QuickStep last_step(const StepProgram& step, const Timeline& timeline) {
                     running(step.program, timeline, 0, LaneClass::copy)),
               window);
   const Picoseconds messages = total(communication);
-  return {window.end - window.begin, messages, messages - total(intersect(compute, communication)),
+  return {window.end - window.begin,
+          messages,
+          messages - total(intersect(compute, communication)),
           total(compute)};
 }
 

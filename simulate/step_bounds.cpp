@@ -47,15 +47,17 @@ Seconds least_step(const StepParts& parts, const TimedStep& timed) {
                                 : sum(timed.kept_block.backward) + sum(timed.block.forward) +
                                       blocking(timed.block.forward_exchanges) +
                                       blocking(timed.kept_block.backward_exchanges);
-  const double compute = micro_steps * (of_stage(timed.embedding) + of_stage(timed.head) +
-                                        (blocks - kept) * of_stage(timed.block) + kept * kept_block) +
-                         seconds(timed.optimizer);
+  const double compute =
+      micro_steps * (of_stage(timed.embedding) + of_stage(timed.head) +
+                     (blocks - kept) * of_stage(timed.block) + kept * kept_block) +
+      seconds(timed.optimizer);
   double messages = sum(timed.bucket);
   const TimedUnits& u = timed.units;
   if (u.count > 0) {
     const auto units = static_cast<double>(u.count - 1);
     messages = seconds(u.root.gather) + seconds(u.root.scatter) + seconds(u.last.gather) +
-               seconds(u.last.scatter) + units * (seconds(u.block.gather) + seconds(u.block.scatter));
+               seconds(u.last.scatter) +
+               units * (seconds(u.block.gather) + seconds(u.block.scatter));
   }
   return Seconds{std::max(compute, messages)};
 }
@@ -96,12 +98,12 @@ Seconds least_step(double model_flops, const Scenario& s, const GpuProfile& gpu)
 }
 
 double least_memory(const Scenario& s, std::int64_t parameters) {
-  const double elsewhere = s.parallel.expert > 1 ? expert_parameters(s.model) *
-                                                       (1 - 1 / static_cast<double>(s.parallel.expert))
-                                                 : 0;
-  const double share =
-      (static_cast<double>(parameters) - elsewhere) /
-      static_cast<double>(s.parallel.tensor * s.parallel.pipeline);
+  const double elsewhere =
+      s.parallel.expert > 1
+          ? expert_parameters(s.model) * (1 - 1 / static_cast<double>(s.parallel.expert))
+          : 0;
+  const double share = (static_cast<double>(parameters) - elsewhere) /
+                       static_cast<double>(s.parallel.tensor * s.parallel.pipeline);
   const auto shards = static_cast<double>(axis_size(s, Axis::shard));
   const StateWidths w = state_widths(s);
   const Strategy strategy = s.parallel.strategy;

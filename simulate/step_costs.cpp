@@ -48,9 +48,9 @@ StageCosts costs(const StageWork& stage, const Precision& precision, const Prici
 
 }  // namespace
 
-// Wide sums: the 16-bit gradients of the micro-step before are set to zero (2 bytes an element), autograd
-// adds to them (6), and then they are cast to fp32 (6) and added there (12): 26, in adds of 12 (DeepSpeed,
-// runtime/bf16_optimizer.py, clear_lp_grads and update_hp_grads).
+// Wide sums: the 16-bit gradients of the micro-step before are set to zero (2 bytes an element),
+// autograd adds to them (6), and then they are cast to fp32 (6) and added there (12): 26, in adds
+// of 12 (DeepSpeed, runtime/bf16_optimizer.py, clear_lp_grads and update_hp_grads).
 Pass accumulate_pass(const GradientReady& gradient, const Precision& precision) {
   if (precision.wide_sums) return {PassKind::add, 1, gradient.elements * 13 / 6, Dtype::fp32};
   return {PassKind::add, 1, gradient.elements, parameter_dtype(precision)};

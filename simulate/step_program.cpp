@@ -154,7 +154,8 @@ TaskId Builder::travel(const Timed& message, TaskId after) {
                     {issued, after});
 }
 
-// Kernels that a message waits for, or that wait for it, beside what computes; without any, `after`.
+// Kernels that a message waits for, or that wait for it, beside what computes; without any,
+// `after`.
 TaskId Builder::beside(const Timed& kernels, TaskId after) {
   if (kernels.kernel == 0) return after;
   return tasks_.add({out_.communication, kernels.kernel, kernels.label, beside_class}, {after});
@@ -163,11 +164,11 @@ TaskId Builder::beside(const Timed& kernels, TaskId after) {
 // A lane is in order: what waits for the last of several messages waits for all.
 TaskId Builder::exchange(const TimedExchange& e) {
   const TaskId ready = tasks_.last_in_lane(out_.compute);
-  const TaskId issued =
-      e.stops_host ? tasks_.add({out_.host, e.message.issue, e.message.label, 0}, {ready})
-                   : issue(e.message);
-  return tasks_.add(
-      {out_.exchange, e.message.kernel, e.message.label, collective_class}, {issued, ready});
+  const TaskId issued = e.stops_host
+                            ? tasks_.add({out_.host, e.message.issue, e.message.label, 0}, {ready})
+                            : issue(e.message);
+  return tasks_.add({out_.exchange, e.message.kernel, e.message.label, collective_class},
+                    {issued, ready});
 }
 
 // Operators in order, with the messages among them; `then(i)` after the i-th.
@@ -294,7 +295,8 @@ void Builder::scatter(const TimedUnit& u) {
   if (updates_on_host(parallel_.offload)) host_copy(out_.to_host, u.drain, done);
 }
 
-// The hook before a unit issues its gather; the stream takes it as soon as the unit before computes.
+// The hook before a unit issues its gather; the stream takes it as soon as the unit before
+// computes.
 void Builder::sharded_forward() {
   units_.begin_phase(tasks_.last_in_lane(out_.compute));
   stashed_.clear();
@@ -339,8 +341,8 @@ void Builder::sharded_backward(bool sync, bool accumulate) {
 // The host's CPUs update once the last gradient has come; the card waits for what it gets back.
 void Builder::host_update() {
   const Timed& update = timed_.host_update;
-  TaskId done = tasks_.add({out_.host, update.kernel, update.label, 0},
-                           {tasks_.last_in_lane(out_.to_host)});
+  TaskId done =
+      tasks_.add({out_.host, update.kernel, update.label, 0}, {tasks_.last_in_lane(out_.to_host)});
   if (timed_.updated_to_card.issue > 0 || timed_.updated_to_card.kernel > 0) {
     done = host_copy(out_.from_host, timed_.updated_to_card, done);
   }
@@ -357,8 +359,8 @@ void Builder::optimizer() {
     compute({0, 0, timed_.partial_gradients.label});
   }
   if (updates_on_host(parallel_.offload)) return host_update();
-  // A loop that reads each gradient's norm back waits for the GPU tensor by tensor: its issue and its
-  // kernels take turns, after everything before.
+  // A loop that reads each gradient's norm back waits for the GPU tensor by tensor: its issue and
+  // its kernels take turns, after everything before.
   const TaskId issued =
       work_.optimizer_waits
           ? tasks_.add({out_.host, update.issue, update.label, 0},
@@ -398,8 +400,7 @@ StepProgram Builder::build(int repeats) {
   out_.buckets = static_cast<std::uint32_t>(timed_.buckets.size());
   out_.host = tasks_.add_lane({LaneClass::host, 0});
   out_.compute = tasks_.add_lane({LaneClass::compute, 0});
-  out_.communication =
-      tasks_.add_lane({loopback_ ? LaneClass::copy : LaneClass::communication, 0});
+  out_.communication = tasks_.add_lane({loopback_ ? LaneClass::copy : LaneClass::communication, 0});
   out_.exchange = tasks_.add_lane({LaneClass::communication, 0});
   if (parallel_.offload != Offload::none) {
     out_.to_host = tasks_.add_lane({LaneClass::copy, 0});
@@ -431,7 +432,8 @@ Machine step_machine(const GpuProfile& gpu, const Without& without) {
     machine.slow_down[copy_class][c.id] = gpu.overlap.copy_under_compute;
     machine.slow_down[c.id][beside_class] = machine.slow_down[beside_class][c.id] = shared;
   }
-  machine.slow_down[memory_class][beside_class] = machine.slow_down[beside_class][memory_class] = shared;
+  machine.slow_down[memory_class][beside_class] = machine.slow_down[beside_class][memory_class] =
+      shared;
   machine.slow_down[memory_class][collective_class] = gpu.overlap.memory_under_collective;
   machine.slow_down[collective_class][memory_class] = gpu.overlap.collective_under_memory;
   machine.slow_down[memory_class][copy_class] = gpu.overlap.compute_under_copy;
@@ -439,7 +441,10 @@ Machine step_machine(const GpuProfile& gpu, const Without& without) {
   return machine;
 }
 
-StepProgram build_step(const StepParts& parts, const TimedStep& timed, const Without& without, int repeats) {
+StepProgram build_step(const StepParts& parts,
+                       const TimedStep& timed,
+                       const Without& without,
+                       int repeats) {
   if (repeats < 2) throw std::logic_error("build_step: a steady step needs one before it");
   StepProgram out = Builder(parts, timed).build(repeats);
   out.machine = step_machine(parts.gpu, without);

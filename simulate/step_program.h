@@ -1,8 +1,8 @@
-// From a scenario to a program for the engine: one rank of a step (its peers do the same at the same
-// time), with a host thread that issues, a compute stream that runs no kernel before it was issued, a
-// stream on which gradients and gathered parameters travel while compute goes on, one for the
-// messages that compute waits for (tensor, context and expert parallel), and one each way for copies
-// between the card and its host's memory.
+// From a scenario to a program for the engine: one rank of a step (its peers do the same at the
+// same time), with a host thread that issues, a compute stream that runs no kernel before it was
+// issued, a stream on which gradients and gathered parameters travel while compute goes on, one for
+// the messages that compute waits for (tensor, context and expert parallel), and one each way for
+// copies between the card and its host's memory.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -60,6 +60,9 @@ Machine step_machine(const GpuProfile& gpu, const Without& without = {});
 // `repeats` >= 2 steps in a row: the first fills the pipeline of host and GPU, the last is steady.
 StepProgram build_step(const StepParts& parts, const Without& without = {}, int repeats = 2);
 // The same of a step that is priced already.
-StepProgram build_step(const StepParts& parts, const TimedStep& timed, const Without& without = {}, int repeats = 2);
+StepProgram build_step(const StepParts& parts,
+                       const TimedStep& timed,
+                       const Without& without = {},
+                       int repeats = 2);
 
 }  // namespace stepsight

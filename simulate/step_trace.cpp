@@ -19,15 +19,20 @@ constexpr std::string_view bucket_copy = "copy into bucket";
 SliceKind kind_of(const TaskLabel& label) {
   if (label.kind == WorkKind::communication) return SliceKind::message;
   switch (label.phase) {
-    case Phase::forward: return SliceKind::forward;
-    case Phase::backward: return SliceKind::backward;
-    case Phase::gradient_sync: return SliceKind::gradient_sync;
-    case Phase::optimizer: return SliceKind::optimizer;
+    case Phase::forward:
+      return SliceKind::forward;
+    case Phase::backward:
+      return SliceKind::backward;
+    case Phase::gradient_sync:
+      return SliceKind::gradient_sync;
+    case Phase::optimizer:
+      return SliceKind::optimizer;
   }
   return SliceKind::other;
 }
 
-// Bytes of a message by what names it in the program: its label and its time, which follows from them.
+// Bytes of a message by what names it in the program: its label and its time, which follows from
+// them.
 using MessageBytes = std::map<std::pair<std::uint32_t, Picoseconds>, double>;
 
 MessageBytes message_bytes(const TimedStep& timed) {
@@ -107,8 +112,8 @@ class Tracer {
   TraceBuilder builder_;
   std::uint32_t phases_ = 0;
   std::map<std::uint32_t, std::uint32_t> lane_track_, link_track_;
-  std::vector<std::uint32_t> slices_;  // by task
-  std::optional<TraceSlice> phase_;    // that is under way
+  std::vector<std::uint32_t> slices_;                    // by task
+  std::optional<TraceSlice> phase_;                      // that is under way
   std::vector<std::uint32_t> copies_, bucket_messages_;  // tasks
 };
 
@@ -121,8 +126,8 @@ void Tracer::add_tracks() {
   lane_track_[index(step_.compute)] = builder_.track(rank, "compute", TrackKind::compute);
   lane_track_[index(step_.communication)] =
       builder_.track(rank, "communication", TrackKind::communication);
-  lane_track_[index(step_.exchange)] = builder_.track(
-      rank, "communication within the model", TrackKind::communication);
+  lane_track_[index(step_.exchange)] =
+      builder_.track(rank, "communication within the model", TrackKind::communication);
   if (offloads()) {
     lane_track_[index(step_.to_host)] =
         builder_.track(rank, "copies to host memory", TrackKind::communication);
@@ -157,16 +162,22 @@ void Tracer::add_phase(std::uint32_t task) {
   if (!phase_ || phase_->kind != kind) {
     end_phase();
     constexpr std::string_view names[] = {"forward", "backward", "", "optimizer"};
-    phase_ = TraceSlice{phases_, builder_.name(names[static_cast<std::size_t>(kind)]),
-                        timeline_.start[task], 0, kind};
+    phase_ = TraceSlice{phases_,
+                        builder_.name(names[static_cast<std::size_t>(kind)]),
+                        timeline_.start[task],
+                        0,
+                        kind};
   }
   phase_->end = timeline_.end[task];
 }
 
 void Tracer::add_slice(std::uint32_t task) {
   const Task& t = tasks_[task];
-  TraceSlice slice{lane_track_.at(t.lane), builder_.name(label(task).text), timeline_.start[task],
-                   timeline_.end[task], kind_of(label(task))};
+  TraceSlice slice{lane_track_.at(t.lane),
+                   builder_.name(label(task).text),
+                   timeline_.start[task],
+                   timeline_.end[task],
+                   kind_of(label(task))};
   const Picoseconds length = slice.end - slice.begin;
   if (length > 0 && t.work < length) {
     slice.rate = static_cast<double>(t.work) / static_cast<double>(length);
@@ -181,13 +192,14 @@ void Tracer::add_slice(std::uint32_t task) {
   builder_.slice(slice);
 }
 
-// What a task waits for on another stream. That every kernel waits for its launch is plain and left out.
+// What a task waits for on another stream. That every kernel waits for its launch is plain and left
+// out.
 void Tracer::add_waits(std::uint32_t task) {
   for (const TaskId d : step_.program.dependencies(tasks_[task])) {
     const std::uint32_t from = index(d);
     if (from < first_ || tasks_[from].lane == tasks_[task].lane || on(from, step_.host)) continue;
-    builder_.arrow(slice_of(from), slice_of(task),
-                   travels(task) ? FlowKind::message : FlowKind::wait);
+    builder_.arrow(
+        slice_of(from), slice_of(task), travels(task) ? FlowKind::message : FlowKind::wait);
   }
 }
 
@@ -205,7 +217,8 @@ std::vector<std::size_t> Tracer::buckets_of_copies() const {
   return out;
 }
 
-// From the kernel that completes a gradient to its copy, and from all copies of a bucket to its message.
+// From the kernel that completes a gradient to its copy, and from all copies of a bucket to its
+// message.
 void Tracer::add_gradients() {
   const std::size_t buckets = timed_.buckets.size();
   if (buckets == 0 || copies_.empty()) return;
@@ -220,12 +233,15 @@ void Tracer::add_gradients() {
       continue;
     }
     const std::size_t bucket = bucket_of[copy % tensors];
-    const auto later = std::find(bucket_of.begin() + static_cast<std::ptrdiff_t>(copy % tensors) + 1,
-                                         bucket_of.end(), bucket);
+    const auto later =
+        std::find(bucket_of.begin() + static_cast<std::ptrdiff_t>(copy % tensors) + 1,
+                  bucket_of.end(),
+                  bucket);
     const bool last = later == bucket_of.end();
     if (completes != 0) builder_.arrow(slice_of(completes), slice_of(t), FlowKind::gradient);
     const std::size_t message = copy / tensors * buckets + bucket;
-    // Its last copy releases the message, which add_waits() has drawn, except where all wait together.
+    // Its last copy releases the message, which add_waits() has drawn, except where all wait
+    // together.
     if (message < bucket_messages_.size() && (!last || !scenario_.parallel.overlap)) {
       builder_.arrow(slice_of(t), slice_of(bucket_messages_[message]), FlowKind::message);
     }
@@ -243,7 +259,8 @@ void Tracer::add_counters() {
     Picoseconds ready = start;  // when the bytes of a message are there
     for (const TaskId d : step_.program.dependencies(tasks_[t])) {
       if (on(index(d), step_.host)) {
-        if (on(t, step_.compute)) ahead.insert(ahead.end(), {{timeline_.end[index(d)], 1}, {start, -1}});
+        if (on(t, step_.compute))
+          ahead.insert(ahead.end(), {{timeline_.end[index(d)], 1}, {start, -1}});
       } else {
         ready = timeline_.end[index(d)];
       }
@@ -269,7 +286,8 @@ void Tracer::add_counters() {
     builder_.counter(within      ? "within the model, GB/s"
                      : gradients ? "gradients, parameters, GB/s"
                                  : "host memory, GB/s",
-                     track, std::move(changes));
+                     track,
+                     std::move(changes));
   }
 }
 
@@ -280,8 +298,11 @@ StepTrace Tracer::trace(std::size_t most_slices) {
   for (std::uint32_t t = first_; t <= last_; ++t) origin = std::min(origin, timeline_.start[t]);
   // A host that runs ahead issues this step while the GPU is still at the one before.
   if (origin < before_end()) {
-    builder_.slice({lane_track_.at(index(step_.compute)), builder_.name("the step before"), origin,
-                    before_end(), SliceKind::other});
+    builder_.slice({lane_track_.at(index(step_.compute)),
+                    builder_.name("the step before"),
+                    origin,
+                    before_end(),
+                    SliceKind::other});
   }
   for (std::uint32_t t = first_; t <= last_; ++t) {
     add_phase(t);

@@ -1,5 +1,6 @@
-// A steady step as tracks, slices, arrows and counters: what a timeline viewer shows. Derived from the
-// same programs that predict() runs, with their names put back; ranks that do the same are there once.
+// A steady step as tracks, slices, arrows and counters: what a timeline viewer shows. Derived from
+// the same programs that predict() runs, with their names put back; ranks that do the same are
+// there once.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -46,7 +47,7 @@ struct TraceFlow {
 };
 
 struct TraceCounter {
-  std::string name;   // with its unit
+  std::string name;  // with its unit
   std::uint32_t group = 0;
   std::vector<std::pair<Picoseconds, double>> samples;  // each holds until the next
 };
@@ -59,15 +60,15 @@ struct StepTrace {
   std::vector<TraceCounter> counters;
   Picoseconds begin = 0;  // where the step before ends: the steady step lies between the two
   Picoseconds end = 0;
-  std::size_t tasks = 0;  // that the slices stand for
-  std::uint32_t fold = 1; // most tasks that one slice stands for
+  std::size_t tasks = 0;   // that the slices stand for
+  std::uint32_t fold = 1;  // most tasks that one slice stands for
 };
 
 inline constexpr std::size_t usual_slices = 100'000;
 
 // At most about `most_slices` slices of kernels and launches: neighbours of one phase are drawn
-// together where there are more (messages, and what an arrow leads to or from, never). UserError for a
-// link that the profile does not know.
+// together where there are more (messages, and what an arrow leads to or from, never). UserError
+// for a link that the profile does not know.
 StepTrace trace_step(const Scenario& scenario,
                      const GpuProfile& gpu,
                      std::size_t most_slices = usual_slices);

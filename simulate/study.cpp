@@ -30,12 +30,15 @@ class Study {
     ScalingPoint out;
     out.one_gpu = base.step;
     out.step = many.step;
-    out.scaling = scaling(
-        base.step.value, samples_of_step(base.scenario), 1, many.step.value, samples_of_step(many.scenario), gpus);
+    out.scaling = scaling(base.step.value,
+                          samples_of_step(base.scenario),
+                          1,
+                          many.step.value,
+                          samples_of_step(many.scenario),
+                          gpus);
     out.one_gpu_s = base.uncertainty.step;
     out.step_s = many.uncertainty.step;
-    out.speedup =
-        ratio_interval(out.scaling.speedup, base.uncertainty, many.uncertainty, error_);
+    out.speedup = ratio_interval(out.scaling.speedup, base.uncertainty, many.uncertainty, error_);
     out.efficiency = scaled(out.speedup, 1 / static_cast<double>(gpus));
     return out;
   }
@@ -47,7 +50,8 @@ class Study {
     // Only a fixed global batch is more than one GPU's own.
     const bool own = many.scenario.training.global_batch == 0;
     const Answer one = own ? base : answer(std::move(pair->one));
-    return scaling_point(one, same_step(pair->many, many.scenario) ? many : answer(std::move(pair->many)));
+    return scaling_point(
+        one, same_step(pair->many, many.scenario) ? many : answer(std::move(pair->many)));
   }
 
  private:
@@ -91,8 +95,8 @@ Scenario on_one_gpu(const Scenario& scenario, bool same_work) {
   return one;
 }
 
-// Strong scaling of a scenario whose global batch is fixed compares it with one GPU that does all of it;
-// otherwise the work is what one GPU does, shared out.
+// Strong scaling of a scenario whose global batch is fixed compares it with one GPU that does all
+// of it; otherwise the work is what one GPU does, shared out.
 std::optional<SameWork> same_work_pair(const Scenario& scenario) {
   if (scenario.training.global_batch > 0) return SameWork{on_one_gpu(scenario, true), scenario};
   Scenario one = on_one_gpu(scenario, false);

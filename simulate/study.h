@@ -1,4 +1,5 @@
-// A list of scenarios answered together: each point's prediction, and how it scales against one GPU.
+// A list of scenarios answered together: each point's prediction, and how it scales against one
+// GPU.
 #pragma once
 #include <functional>
 #include <optional>
@@ -26,12 +27,13 @@ struct ScalingPoint {
 struct StudyPoint {
   Scenario scenario;
   Prediction prediction;
-  Uncertainty uncertainty;             // of the prediction's step
-  Quantiles exposed_s{};               // of the prediction's exposed_s; all 0 where nothing is exchanged
-  ScalingPoint weak;                   // the batch of each GPU kept
-  std::optional<ScalingPoint> strong;  // the global batch kept; nothing where it cannot be shared out
-  // What padding the vocabulary to a multiple of 64 would make of the step, where the head's rows are
-  // not aligned.
+  Uncertainty uncertainty;  // of the prediction's step
+  Quantiles exposed_s{};    // of the prediction's exposed_s; all 0 where nothing is exchanged
+  ScalingPoint weak;        // the batch of each GPU kept
+  std::optional<ScalingPoint>
+      strong;  // the global batch kept; nothing where it cannot be shared out
+  // What padding the vocabulary to a multiple of 64 would make of the step, where the head's rows
+  // are not aligned.
   std::optional<Seconds> padded_vocabulary;
   std::optional<Money> money;  // where the scenario has prices or the run's length
 };
@@ -48,8 +50,8 @@ std::vector<StudyPoint> study(std::span<const Scenario> points,
 // The scenario on one GPU without a link; `same_work`: with the global batch of all its GPUs.
 Scenario on_one_gpu(const Scenario& scenario, bool same_work);
 
-// The same work on one GPU and on all of the scenario's: its global batch where it fixes one, else the
-// batch of one GPU shared out; nothing where that cannot be.
+// The same work on one GPU and on all of the scenario's: its global batch where it fixes one, else
+// the batch of one GPU shared out; nothing where that cannot be.
 struct SameWork {
   Scenario one, many;
 };

@@ -95,8 +95,7 @@ class Pricer {
                              : message_time(link, gpu_, Bytes{bytes});
   }
   Timed kernel(const Operator& op, const Cost& cost, Phase phase, double repeats);
-  Timed kernel(
-      const Operator& op, const Cost& cost, Phase phase, double repeats, double issue_us);
+  Timed kernel(const Operator& op, const Cost& cost, Phase phase, double repeats, double issue_us);
   Priced priced(const Operator& op, const Cost& cost, Phase phase, double issue_us);
   Timed book(const Priced& one, double repeats);
   Timed book(const Priced& one, const Work& work, double repeats);
@@ -112,11 +111,8 @@ class Pricer {
                     Phase phase,
                     double issue_us,
                     double unmeasured_s);
-  Priced priced_message(const Link& link,
-                        double bytes,
-                        std::string_view text,
-                        Phase phase,
-                        double issue_us);
+  Priced priced_message(
+      const Link& link, double bytes, std::string_view text, Phase phase, double issue_us);
   Timed copy(double elements, Dtype type, std::string_view text, double repeats);
   // Between the card and its host's memory.
   Timed host_copy(double bytes, bool to_host, std::string_view text, Phase phase, double repeats);
@@ -226,11 +222,8 @@ Timed Pricer::message(const Link& link,
   return book(priced_message(link, bytes, text, phase, issue_us), repeats);
 }
 
-Priced Pricer::priced_message(const Link& link,
-                              double bytes,
-                              std::string_view text,
-                              Phase phase,
-                              double issue_us) {
+Priced Pricer::priced_message(
+    const Link& link, double bytes, std::string_view text, Phase phase, double issue_us) {
   const LinkCost c = price_of(link, bytes);
   const Seconds time = without_.communication ? Seconds{0} : c.time;
   return message_of(time, bytes, text, phase, issue_us, c.measured ? 0 : time.value);
@@ -253,7 +246,8 @@ Priced Pricer::message_of(Seconds time,
           unmeasured_s};
 }
 
-// A copy between a buffer that travels and the tensors themselves; its issue is part of the message's.
+// A copy between a buffer that travels and the tensors themselves; its issue is part of the
+// message's.
 Timed Pricer::copy(double elements, Dtype type, std::string_view text, double repeats) {
   if (elements < 1) return {};
   const Operator op{Pass{PassKind::copy, 1, static_cast<std::int64_t>(elements), type}, text};
@@ -282,7 +276,8 @@ void Pricer::book_energy(const Work& work, double repeats) {
   }
 }
 
-// Calls change(kernel, times) for every kernel of the passes and the optimizer; it runs `times` a step.
+// Calls change(kernel, times) for every kernel of the passes and the optimizer; it runs `times` a
+// step.
 template <typename Change>
 void Pricer::each_kernel(const Change& change) {
   const auto kept = static_cast<double>(work_.kept_blocks);
@@ -329,15 +324,11 @@ void Pricer::exchanges(std::span<const Exchange> list,
   for (const Exchange& e : list) {
     const Link& link = links_.of(e.axis, e.kind);
     if (link.kind == Link::Kind::none) continue;
-    out.push_back({message(link,
-                           e.bytes,
-                           e.label,
-                           phase,
-                           micro_steps_ * copies,
-                           gpu_.host.collective_us),
-                   e.before,
-                   e.beside,
-                   e.stops_host});
+    out.push_back(
+        {message(link, e.bytes, e.label, phase, micro_steps_ * copies, gpu_.host.collective_us),
+         e.before,
+         e.beside,
+         e.stops_host});
   }
 }
 
@@ -368,28 +359,28 @@ TimedStage Pricer::stage(const StageWork& stage, const StageCosts& costs, double
   if (scenario_.parallel.offload == Offload::activations && copies > 0) {
     const double times = micro_steps_ * copies;
     out.stash = host_copy(stage.saved_bytes, true, "activations to host", Phase::forward, times);
-    out.restore = host_copy(stage.saved_bytes, false, "activations to card", Phase::backward, times);
+    out.restore =
+        host_copy(stage.saved_bytes, false, "activations to card", Phase::backward, times);
   }
   const bool wide_sums = training.precision.wide_sums;
-  const double adds = wide_sums ? micro_steps_ : micro_steps_ - 1;  // the first starts the usual sums
+  const double adds =
+      wide_sums ? micro_steps_ : micro_steps_ - 1;  // the first starts the usual sums
   for (std::size_t i = 0; i < stage.ready.size(); ++i) {
     if (adds > 0 && whole_gradients() && !sums_in_products()) {
       const Operator add{accumulate_pass(stage.ready[i], training.precision), "accumulate"};
-      out.accumulate.push_back(kernel(add,
-                                      costs.accumulate[i],
-                                      Phase::backward,
-                                      adds * copies,
-                                      gpu_.host.accumulate_us));
+      out.accumulate.push_back(kernel(
+          add, costs.accumulate[i], Phase::backward, adds * copies, gpu_.host.accumulate_us));
     }
     const bool alone = !exchanges_ || (!shards_parameters(scenario_.parallel.strategy) &&
                                        group_of(stage.ready[i]) == GradientGroup::none);
     if (updates_on_host() && alone) {
       out.to_host.resize(stage.ready.size());
-      out.to_host[i] = host_copy(static_cast<double>(stage.ready[i].elements) * gradient_bytes(training),
-                                 true,
-                                 "gradients to host",
-                                 Phase::gradient_sync,
-                                 copies);
+      out.to_host[i] =
+          host_copy(static_cast<double>(stage.ready[i].elements) * gradient_bytes(training),
+                    true,
+                    "gradients to host",
+                    Phase::gradient_sync,
+                    copies);
     }
     if (exchanges_ && !shards_parameters(scenario_.parallel.strategy)) {
       if (group_of(stage.ready[i]) == GradientGroup::none) {
@@ -397,11 +388,8 @@ TimedStage Pricer::stage(const StageWork& stage, const StageCosts& costs, double
         continue;
       }
       const Operator copy{bucket_copy_pass(stage.ready[i], training.precision), "copy into bucket"};
-      out.copy.push_back(kernel(copy,
-                                costs.copy[i],
-                                Phase::gradient_sync,
-                                syncs_ * copies,
-                                gpu_.host.bucket_tensor_us));
+      out.copy.push_back(kernel(
+          copy, costs.copy[i], Phase::gradient_sync, syncs_ * copies, gpu_.host.bucket_tensor_us));
     }
   }
   return out;
@@ -466,17 +454,17 @@ void Pricer::price_buckets() {
     out_.bucket.push_back(book(priced.reduced, syncs_));
     out_.message_bytes += syncs_ * bucket.bytes;
     if (updates_on_host()) {
-      out_.bucket_to_host.push_back(host_copy(
-          priced.shard_bytes, true, "gradients to host", Phase::gradient_sync, syncs_));
+      out_.bucket_to_host.push_back(
+          host_copy(priced.shard_bytes, true, "gradients to host", Phase::gradient_sync, syncs_));
     }
     if (priced.replicated) out_.bucket.back().kernel += book(*priced.replicated, syncs_).kernel;
   }
   if (ddp() && links_.gradients.kind == Link::Kind::collective) price_copies_back(gradients);
 }
 
-// DDP copies what came back into the gradients themselves once backward is done, unless they are views
-// of the buckets (gradient_as_bucket_view, off by default). A communication hook such as the loop-back's
-// hands its own result over instead: runs with one show no such copies.
+// DDP copies what came back into the gradients themselves once backward is done, unless they are
+// views of the buckets (gradient_as_bucket_view, off by default). A communication hook such as the
+// loop-back's hands its own result over instead: runs with one show no such copies.
 void Pricer::price_copies_back(std::span<const GradientReady> gradients) {
   struct Known {
     std::int64_t elements;
@@ -489,7 +477,8 @@ void Pricer::price_copies_back(std::span<const GradientReady> gradients) {
     if (found != known.end()) return *found;
     const Operator op{bucket_copy_pass(gradient, scenario_.training.precision),
                       "copy back from bucket"};
-    known.push_back({gradient.elements, op.work,
+    known.push_back({gradient.elements,
+                     op.work,
                      priced(op, price_of(op.work), Phase::gradient_sync, gpu_.host.accumulate_us)});
     return known.back();
   };
@@ -505,15 +494,21 @@ void Pricer::price_copies_back(std::span<const GradientReady> gradients) {
   }
 }
 
-// `copies` units, each gathered `gathers` times a step; experts by the ranks that hold the same ones.
+// `copies` units, each gathered `gathers` times a step; experts by the ranks that hold the same
+// ones.
 TimedUnit Pricer::unit(Elements elements, double gathers, double copies) {
   TimedUnit out = part_of_unit(elements.usual, false, gathers, copies);
   if (elements.experts == 0) return out;
   const TimedUnit experts = part_of_unit(elements.experts, true, gathers, copies);
-  for (Timed TimedUnit::*part :
-       {&TimedUnit::before_gather, &TimedUnit::gather, &TimedUnit::copy_out, &TimedUnit::copy_in,
-        &TimedUnit::scatter, &TimedUnit::after_scatter, &TimedUnit::replicate, &TimedUnit::fetch,
-        &TimedUnit::drain}) {
+  for (Timed TimedUnit::*part : {&TimedUnit::before_gather,
+                                 &TimedUnit::gather,
+                                 &TimedUnit::copy_out,
+                                 &TimedUnit::copy_in,
+                                 &TimedUnit::scatter,
+                                 &TimedUnit::after_scatter,
+                                 &TimedUnit::replicate,
+                                 &TimedUnit::fetch,
+                                 &TimedUnit::drain}) {
     out.*part = together(out.*part, experts.*part);
   }
   return out;
@@ -544,9 +539,10 @@ TimedUnit Pricer::part_of_unit(double elements, bool experts, double gathers, do
                         Phase::gradient_sync,
                         scatters,
                         gpu_.host.scatter_unit_us);
-  // As torch's FSDP2 has it (_fsdp_collectives.py). Shards that are held wider than they travel are cast and
-  // put side by side before; gradients that travel wider than they are computed are cast into the buffer, and
-  // others that are held wider after. One rank alone copies in place of the messages, and gathers nothing.
+  // As torch's FSDP2 has it (_fsdp_collectives.py). Shards that are held wider than they travel are
+  // cast and put side by side before; gradients that travel wider than they are computed are cast
+  // into the buffer, and others that are held wider after. One rank alone copies in place of the
+  // messages, and gathers nothing.
   const Dtype held = parameter_dtype(training.precision);
   if (scenario_.parallel.offload == Offload::parameters) {
     out.fetch = host_copy(elements / shards * info(held).bytes,
@@ -568,16 +564,17 @@ TimedUnit Pricer::part_of_unit(double elements, bool experts, double gathers, do
     return kernel(op, price_of(op.work), Phase::gradient_sync, times, 0);
   };
   out.before_gather = copy(own, compute, "shards to gather", gathers * copies);
-  out.before_gather =
-      together(out.before_gather, cast(PassKind::cast_down, own, "shards to gather", gathers * copies));
-  if (shards > 1) out.copy_out = copy(elements, compute, "parameters from gathered", gathers * copies);
+  out.before_gather = together(
+      out.before_gather, cast(PassKind::cast_down, own, "shards to gather", gathers * copies));
+  if (shards > 1)
+    out.copy_out = copy(elements, compute, "parameters from gathered", gathers * copies);
   out.copy_in = casts && reduced_wide
                     ? cast(PassKind::cast_up, elements, "gradients to scatter", scatters)
                     : copy(elements, compute, "gradients to scatter", scatters);
   if (shards <= 1) out.after_scatter = copy(own, compute, "gradients scattered", scatters);
   if (!reduced_wide) {
-    out.after_scatter = together(
-        out.after_scatter, cast(PassKind::cast_up, own, "gradients scattered", scatters));
+    out.after_scatter =
+        together(out.after_scatter, cast(PassKind::cast_up, own, "gradients scattered", scatters));
   }
   if (between.kind != Link::Kind::none) {
     out.replicate = message(between,
@@ -601,7 +598,8 @@ void Pricer::price_units() {
   // The root stays gathered from the first operator of forward to the last of backward.
   units.root = unit(
       {gradient_elements(work_.embedding) + gradient_elements(work_.head), 0}, micro_steps_, 1);
-  units.block = unit(elements_of(work_.block, static_cast<double>(p.unit_layers)), gathers,
+  units.block = unit(elements_of(work_.block, static_cast<double>(p.unit_layers)),
+                     gathers,
                      static_cast<double>(whole));
   units.last = rest > 0 ? unit(elements_of(work_.block, static_cast<double>(rest)), gathers, 1)
                         : units.block;
@@ -619,8 +617,8 @@ void Pricer::price_partial_gradients() {
                                    gpu_.host.collective_us);
 }
 
-// Parameters that live on the card come back in the type that it computes in; ZeRO-1 and 2 gather them
-// then.
+// Parameters that live on the card come back in the type that it computes in; ZeRO-1 and 2 gather
+// them then.
 void Pricer::price_host_update() {
   const Precision& precision = scenario_.training.precision;
   const double experts = expert_elements(work_);

@@ -1,5 +1,6 @@
-// A step's operators, copies and messages with the time each takes on the GPU, the link and the host:
-// what simulate/step_program.h puts on lanes. Priced once a stage, however often the stage runs.
+// A step's operators, copies and messages with the time each takes on the GPU, the link and the
+// host: what simulate/step_program.h puts on lanes. Priced once a stage, however often the stage
+// runs.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -53,19 +54,20 @@ struct TimedStage {
 
 // A stretch of parameters that is gathered before it runs and whose gradients are scattered after.
 struct TimedUnit {
-  Timed before_gather;  // kernels beside what computes: the rank's own shards cast and put side by side
+  Timed before_gather;  // kernels beside what computes: the rank's own shards cast and put side by
+                        // side
   Timed gather;         // on the link
   Timed copy_out;       // from the gathered buffer into the parameters
   Timed copy_in;        // gradients into the buffer that is scattered
   Timed scatter;        // on the link
   Timed after_scatter;  // as before_gather: the rank's own gradients cast
-  Timed replicate;  // all-reduce of a shard's gradients between replicas; no time without
+  Timed replicate;      // all-reduce of a shard's gradients between replicas; no time without
   // Where shards lie in host memory: parameters before the gather, gradients after the scatter.
   Timed fetch, drain;
 };
 
-// Units of a step whose parameters are sharded: the embedding and the head together are gathered first
-// and stay, then come the blocks, some to a unit.
+// Units of a step whose parameters are sharded: the embedding and the head together are gathered
+// first and stay, then come the blocks, some to a unit.
 struct TimedUnits {
   TimedUnit root, block, last;  // `last`: of the blocks that do not fill a unit
   std::int64_t count = 0;       // units of blocks; 0 when parameters are not sharded
@@ -75,11 +77,11 @@ struct TimedStep : StepTotals {
   TimedStage embedding, block, kept_block, head;
   Timed begin, optimizer;
   std::vector<Bucket> buckets;
-  std::vector<Timed> bucket;     // one a bucket
+  std::vector<Timed> bucket;  // one a bucket
   // Who reduces each gradient, in ready order; empty where there are no buckets.
   std::vector<GradientGroup> groups;
   std::vector<Timed> bucket_to_host;  // a rank's share of each bucket; empty where gradients stay
-  std::vector<Timed> copy_back;  // of each bucket, from it into the gradients; empty without
+  std::vector<Timed> copy_back;       // of each bucket, from it into the gradients; empty without
   TimedUnits units;
   // Gradients of which each tensor-parallel rank has a partial sum, once a step; no time without.
   Timed partial_gradients;

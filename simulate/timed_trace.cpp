@@ -19,9 +19,12 @@ WorkKind work_kind(const TracedKernel& k) {
 
 Phase phase_of(StepPart part) {
   switch (part) {
-    case StepPart::forward: return Phase::forward;
-    case StepPart::backward: return Phase::backward;
-    case StepPart::optimizer: return Phase::optimizer;
+    case StepPart::forward:
+      return Phase::forward;
+    case StepPart::backward:
+      return Phase::backward;
+    case StepPart::optimizer:
+      return Phase::optimizer;
   }
   return Phase::forward;
 }
@@ -79,9 +82,9 @@ void Pricer::time_kernels() {
     const double issue = k.issue_seconds * costs_.issue_scale[static_cast<std::size_t>(k.part)];
     const WorkKind kind = work_kind(k);
     out_.kernels.push_back({to_picoseconds(Seconds{slowed}),
-                        to_picoseconds(Seconds{issue}),
-                        out_.label(name_of(kind), phase_of(k.part), kind),
-                        kind == WorkKind::gemm || kind == WorkKind::attention});
+                            to_picoseconds(Seconds{issue}),
+                            out_.label(name_of(kind), phase_of(k.part), kind),
+                            kind == WorkKind::gemm || kind == WorkKind::attention});
     out_.kernel_seconds[static_cast<std::size_t>(kind)] += seconds;
     out_.host_seconds += issue;
   }
@@ -96,12 +99,14 @@ void Pricer::time_kernels() {
 
 void Pricer::time_gradients() {
   const double gap = gpu_.launch.stream_gap_us * 1e-6;
-  const std::uint32_t name = out_.label("copy into bucket", Phase::gradient_sync, WorkKind::sync_copy);
+  const std::uint32_t name =
+      out_.label("copy into bucket", Phase::gradient_sync, WorkKind::sync_copy);
   const double issue = gpu_.host.bucket_tensor_us * 1e-6;
   for (const TracedGradient& g : step_.gradients) {
     const Cost c = cost(Pass{PassKind::copy, 1, g.elements, step_.gradient_dtype}, gpu_);
     const double seconds = c.time.value + gap;
-    out_.copies.push_back({to_picoseconds(Seconds{seconds * slowest_}), to_picoseconds(Seconds{issue}), name});
+    out_.copies.push_back(
+        {to_picoseconds(Seconds{seconds * slowest_}), to_picoseconds(Seconds{issue}), name});
     out_.kernel_seconds[static_cast<std::size_t>(WorkKind::sync_copy)] += seconds;
     out_.host_seconds += issue;
     if (!c.measured) out_.unmeasured_seconds += c.time.value;
@@ -154,7 +159,8 @@ Timed Pricer::copy(double elements, std::string_view text, double times) {
   const double seconds = c.time.value + gpu_.launch.stream_gap_us * 1e-6;
   out_.kernel_seconds[static_cast<std::size_t>(WorkKind::sync_copy)] += times * seconds;
   if (!c.measured) out_.unmeasured_seconds += times * c.time.value;
-  return {to_picoseconds(Seconds{seconds * slowest_}), 0,
+  return {to_picoseconds(Seconds{seconds * slowest_}),
+          0,
           out_.label(text, Phase::gradient_sync, WorkKind::sync_copy)};
 }
 

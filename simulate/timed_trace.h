@@ -14,7 +14,7 @@ namespace stepsight {
 
 // What gradients and sharded parameters travel over; Kind::none where nothing does.
 struct TracedLinks {
-  Link gradients;       // DDP's all-reduce, or the loop-back
+  Link gradients;        // DDP's all-reduce, or the loop-back
   Link gather, scatter;  // FSDP's
 };
 

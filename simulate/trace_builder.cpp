@@ -55,7 +55,8 @@ void TraceBuilder::arrow(std::uint32_t from, std::uint32_t to, FlowKind kind) {
   out_.flows.push_back({from, to, kind});
 }
 
-void TraceBuilder::counter(std::string name, std::uint32_t track,
+void TraceBuilder::counter(std::string name,
+                           std::uint32_t track,
                            std::vector<std::pair<Picoseconds, double>> changes) {
   auto samples = running_sum(std::move(changes));
   if (std::ranges::all_of(samples, [](const auto& s) { return s.second == 0; })) return;
@@ -137,7 +138,9 @@ void TraceBuilder::drop_empty_tracks() {
   out_.tracks = std::move(tracks);
 }
 
-StepTrace TraceBuilder::build(std::size_t most_slices, Picoseconds step_begin, Picoseconds step_end) {
+StepTrace TraceBuilder::build(std::size_t most_slices,
+                              Picoseconds step_begin,
+                              Picoseconds step_end) {
   // Numbered by track, so that what is drawn together lies together.
   std::vector<std::uint32_t> order(out_.slices.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::uint32_t>(i);

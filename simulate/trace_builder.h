@@ -1,5 +1,5 @@
-// Gathers tracks, slices and arrows into a StepTrace: names each once, draws neighbours together where
-// there are too many, and keeps the arrows right while it does.
+// Gathers tracks, slices and arrows into a StepTrace: names each once, draws neighbours together
+// where there are too many, and keeps the arrows right while it does.
 #pragma once
 #include <cstddef>
 #include <map>
@@ -21,7 +21,8 @@ class TraceBuilder {
   std::uint32_t slice(const TraceSlice& slice);
   void arrow(std::uint32_t from, std::uint32_t to, FlowKind kind);
   // `changes`: (time, change) in any order. Dropped where the value never leaves zero.
-  void counter(std::string name, std::uint32_t track,
+  void counter(std::string name,
+               std::uint32_t track,
                std::vector<std::pair<Picoseconds, double>> changes);
 
   // Times become relative to the earliest slice; tracks without slices go.

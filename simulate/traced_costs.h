@@ -32,14 +32,14 @@ struct TracedCosts {
 //   a copy to or from the host      the same with the link to the host
 //   anything else                   the same with the bandwidths of a copy on the card
 //
-// where start' and rate' are those of traced_on. Host: operators, casts and parameter tensors of the
-// trace times their costs in `gpu`, or the traced time where that is less.
+// where start' and rate' are those of traced_on. Host: operators, casts and parameter tensors of
+// the trace times their costs in `gpu`, or the traced time where that is less.
 TracedCosts cost_traced_step(const TracedStep& step,
                              const GpuProfile& gpu,
                              const GpuProfile* traced_on = nullptr);
 
-// Parameters whose fused AdamW update takes as long as the optimizer's kernels of the trace. Nothing
-// where the trace has no update.
+// Parameters whose fused AdamW update takes as long as the optimizer's kernels of the trace.
+// Nothing where the trace has no update.
 std::optional<std::int64_t> infer_parameters(const TracedStep& step, const GpuProfile& traced_on);
 
 }  // namespace stepsight

@@ -86,8 +86,7 @@ TracedPoint predict_traced(const TracedStep& step,
   weak.one_gpu = traced_step_time({step, out.costs, alone_of_trace(scenario), gpu, {}}).step;
   weak.step = p.step;
   const auto gpus = static_cast<double>(scenario.cluster.gpus);
-  weak.scaling =
-      scaling(weak.one_gpu.value, 1, 1, p.step.value, gpus, scenario.cluster.gpus);
+  weak.scaling = scaling(weak.one_gpu.value, 1, 1, p.step.value, gpus, scenario.cluster.gpus);
   return out;
 }
 
@@ -97,7 +96,8 @@ double traced_slowdown(const TracedStep& step,
                        const GpuProfile& other,
                        const GpuProfile* other_from) {
   const auto seconds = [&](const GpuProfile& gpu, const GpuProfile* from) {
-    return traced_step_time({step, cost_traced_step(step, gpu, from), Scenario{}, gpu, {}}).step.value;
+    return traced_step_time({step, cost_traced_step(step, gpu, from), Scenario{}, gpu, {}})
+        .step.value;
   };
   return std::max(1.0, seconds(other, other_from) / seconds(card, card_from));
 }

@@ -17,17 +17,17 @@ struct TracedPoint {
   double traced_host_s = 0;  // the host's issue time of a step under the profiler
 };
 
-// `traced_on`: the profile of the card that the trace is of; null: it is `gpu`. Without intervals and
-// money. Precondition: every gradient has its elements. UserError for a link that is not known.
+// `traced_on`: the profile of the card that the trace is of; null: it is `gpu`. Without intervals
+// and money. Precondition: every gradient has its elements. UserError for a link that is not known.
 TracedPoint predict_traced(const TracedStep& step,
                            const Scenario& scenario,
                            const GpuProfile& gpu,
                            const GpuProfile* traced_on = nullptr);
 
 // The same with intervals, as study() gives them. A kernel that runs where it was traced is its own
-// measurement; one that was carried over from another card is as sure as both cards' profiles are, and as
-// a class value where only a rate could be compared. Money where the scenario has prices or a run's
-// length: its batch is what each GPU takes in a step, one sample where nobody said.
+// measurement; one that was carried over from another card is as sure as both cards' profiles are,
+// and as a class value where only a rate could be compared. Money where the scenario has prices or
+// a run's length: its batch is what each GPU takes in a step, one sample where nobody said.
 TracedPoint study_traced(const TracedStep& step,
                          const Scenario& scenario,
                          const GpuProfile& gpu,
@@ -44,8 +44,8 @@ Waterfall traced_waterfall(const TracedStep& step,
 // One GPU, which exchanges nothing.
 Scenario alone_of_trace(Scenario scenario);
 
-// How much longer `other` computes the traced step alone than `card` does, each with the profile that
-// its kernels are carried over from (null: none); 1 where it is faster.
+// How much longer `other` computes the traced step alone than `card` does, each with the profile
+// that its kernels are carried over from (null: none); 1 where it is faster.
 double traced_slowdown(const TracedStep& step,
                        const GpuProfile& card,
                        const GpuProfile* card_from,

@@ -137,8 +137,7 @@ void Builder::before_kernel(std::size_t i) {
       enter(timed_.root);
     }
   }
-  for (; next_forward_ < count &&
-         timed_.units.units[count - 1 - next_forward_].forward_begin <= i;
+  for (; next_forward_ < count && timed_.units.units[count - 1 - next_forward_].forward_begin <= i;
        ++next_forward_) {
     gather(timed_.unit[count - 1 - next_forward_]);
     enter(timed_.unit[count - 1 - next_forward_]);
@@ -149,7 +148,8 @@ void Builder::before_kernel(std::size_t i) {
   }
   if (i < step_.backward_begin) return;
   while (true) {
-    const bool done = scattered_ < next_backward_ && timed_.units.units[scattered_].backward_end <= i;
+    const bool done =
+        scattered_ < next_backward_ && timed_.units.units[scattered_].backward_end <= i;
     if (done) {
       scatter(timed_.unit[scattered_++]);
       continue;
@@ -199,8 +199,7 @@ StepProgram Builder::build(int repeats) {
   out_.buckets = static_cast<std::uint32_t>(timed_.sharded ? units : timed_.buckets.size());
   out_.host = tasks_.add_lane({LaneClass::host, 0});
   out_.compute = tasks_.add_lane({LaneClass::compute, 0});
-  out_.communication =
-      tasks_.add_lane({loopback_ ? LaneClass::copy : LaneClass::communication, 0});
+  out_.communication = tasks_.add_lane({loopback_ ? LaneClass::copy : LaneClass::communication, 0});
   for (int i = 0; i < repeats; ++i) one_step();
   out_.program = tasks_.build();
   return std::move(out_);

@@ -14,7 +14,9 @@ namespace {
 constexpr double matters = 0.1;           // elasticity of the step
 constexpr double much_unmeasured = 0.02;  // share of kernel time far from every measured point
 
-double& at(ErrorShares& shares, ErrorTerm term) { return shares[static_cast<std::size_t>(term)]; }
+double& at(ErrorShares& shares, ErrorTerm term) {
+  return shares[static_cast<std::size_t>(term)];
+}
 
 // The part of a pipeline's step in which a stage waits for others, of equal stages: (p - 1) of
 // m v + p - 1 slots (Narayanan et al. 2021).
@@ -29,25 +31,27 @@ double bubble_share(const Scenario& s) {
 constexpr double nudge = 0.1;
 constexpr double link_nudge = 0.2;
 
-// Inputs that are asked about together, and what each has of their time: one question finds how much of
-// the step hangs on all of them.
+// Inputs that are asked about together, and what each has of their time: one question finds how
+// much of the step hangs on all of them.
 struct Asked {
   std::vector<StepInput> inputs;
   std::vector<double> weights;  // add up to 1
   double change = nudge;
 };
 
-// Kernel seconds of products and convolutions, which share a kind, go to the one that a model has more of.
+// Kernel seconds of products and convolutions, which share a kind, go to the one that a model has
+// more of.
 Asked compute_question(const StepQuestion& question, const StepTotals& totals) {
   const auto seconds = [&](WorkKind kind) {
     return totals.kernel_seconds[static_cast<std::size_t>(kind)];
   };
   const StepInput products =
       question.uses(StepInput::convolutions) ? StepInput::convolutions : StepInput::products;
-  Asked out{{products, StepInput::attention, StepInput::memory},
-            {seconds(WorkKind::gemm),
-             seconds(WorkKind::attention),
-             seconds(WorkKind::memory) + seconds(WorkKind::optimizer) + seconds(WorkKind::sync_copy)}};
+  Asked out{
+      {products, StepInput::attention, StepInput::memory},
+      {seconds(WorkKind::gemm),
+       seconds(WorkKind::attention),
+       seconds(WorkKind::memory) + seconds(WorkKind::optimizer) + seconds(WorkKind::sync_copy)}};
   double all = 0;
   for (const double w : out.weights) all += w;
   for (double& w : out.weights) w = all > 0 ? w / all : 0;
@@ -57,12 +61,14 @@ Asked compute_question(const StepQuestion& question, const StepTotals& totals) {
 // What could change the step. A host far ahead of the GPU cannot.
 std::vector<Asked> questions(const StepQuestion& question, const StepTime& now) {
   std::vector<Asked> out{compute_question(question, now.totals)};
-  const double latest_host = now.totals.host_seconds * std::exp(2 * untaught_sd[static_cast<std::size_t>(ErrorTerm::host)]);
+  const double latest_host = now.totals.host_seconds *
+                             std::exp(2 * untaught_sd[static_cast<std::size_t>(ErrorTerm::host)]);
   if (latest_host > 0.5 * now.step.value) out.push_back({{StepInput::host}, {1}});
   for (const StepInput input : {StepInput::link_latency, StepInput::link_bandwidth}) {
     if (question.uses(input)) out.push_back({{input}, {1}, link_nudge});
   }
-  for (const StepInput input : {StepInput::overlap, StepInput::copies, StepInput::power, StepInput::host_memory}) {
+  for (const StepInput input :
+       {StepInput::overlap, StepInput::copies, StepInput::power, StepInput::host_memory}) {
     if (question.uses(input)) out.push_back({{input}, {1}});
   }
   return out;
@@ -86,16 +92,21 @@ InputChanges elasticities(const StepQuestion& question, const StepTime& now) {
 ErrorTerm term_of(StepInput input, InputOrigin origin) {
   const bool by_class = origin != InputOrigin::measured;
   switch (input) {
-    case StepInput::host: return ErrorTerm::host;
+    case StepInput::host:
+      return ErrorTerm::host;
     case StepInput::link_latency:
     case StepInput::link_bandwidth:
       return by_class ? ErrorTerm::class_link : ErrorTerm::measured_link;
     case StepInput::products:
     case StepInput::attention:
-    case StepInput::convolutions: return by_class ? ErrorTerm::class_compute : ErrorTerm::any;
-    case StepInput::memory: return by_class ? ErrorTerm::class_memory : ErrorTerm::any;
-    case StepInput::power: return by_class ? ErrorTerm::class_power : ErrorTerm::any;
-    default: return ErrorTerm::any;
+    case StepInput::convolutions:
+      return by_class ? ErrorTerm::class_compute : ErrorTerm::any;
+    case StepInput::memory:
+      return by_class ? ErrorTerm::class_memory : ErrorTerm::any;
+    case StepInput::power:
+      return by_class ? ErrorTerm::class_power : ErrorTerm::any;
+    default:
+      return ErrorTerm::any;
   }
 }
 
@@ -118,8 +129,9 @@ ErrorShares error_shares(const StepQuestion& question,
   const double unmeasured = kernels > 0 ? now.totals.unmeasured_seconds / kernels : 0;
   // Class values are near no measured point either, but have terms of their own.
   at(out, ErrorTerm::unmeasured) =
-      std::max(0.0, unmeasured - at(out, ErrorTerm::class_compute) -
-                        at(out, ErrorTerm::class_memory) - at(out, ErrorTerm::class_link));
+      std::max(0.0,
+               unmeasured - at(out, ErrorTerm::class_compute) - at(out, ErrorTerm::class_memory) -
+                   at(out, ErrorTerm::class_link));
   return out;
 }
 
@@ -152,11 +164,8 @@ std::vector<Contribution> contributions(const Uncertainty& u,
                    measuring_command(input, question.cluster)});
   }
   if (of_model > 1e-9 * total) {
-    out.push_back({"the model itself",
-                   std::sqrt(of_model),
-                   of_model / total,
-                   InputOrigin::measured,
-                   ""});
+    out.push_back(
+        {"the model itself", std::sqrt(of_model), of_model / total, InputOrigin::measured, ""});
   }
   std::ranges::stable_sort(out, std::greater{}, &Contribution::share);
   return out;
@@ -177,7 +186,9 @@ void tell_what_is_outside(Uncertainty& u, const InputSpreads& spreads) {
 }
 
 // Both what its own measurement leaves open and what its term says of it.
-InputChanges input_log_sd(const InputSpreads& spreads, const ErrorShares& shares, const ModelError& error) {
+InputChanges input_log_sd(const InputSpreads& spreads,
+                          const ErrorShares& shares,
+                          const ModelError& error) {
   const auto sd = [&](ErrorTerm term) { return error.sd[static_cast<std::size_t>(term)]; };
   const double unmeasured =
       shares[static_cast<std::size_t>(ErrorTerm::unmeasured)] * sd(ErrorTerm::unmeasured);
@@ -217,7 +228,8 @@ Uncertainty uncertainty_of(const StepQuestion& question, Seconds step, const Mod
   }
   out.parameter_log_sd = std::sqrt(variance);
   out.shares = error_shares(question, out.elasticities, now);
-  for (std::size_t i = 0; i < out.shares.size(); ++i) out.term_log_sd[i] = error.sd[i] * out.shares[i];
+  for (std::size_t i = 0; i < out.shares.size(); ++i)
+    out.term_log_sd[i] = error.sd[i] * out.shares[i];
   out.ratio_log_sd = error.ratio_sd;
   out.input_log_sd = input_log_sd(spreads, out.shares, error);
   out.log_sd = std::sqrt(variance + error_variance(error, out.shares));

@@ -1,7 +1,8 @@
 // How sure a prediction is, of what it is least sure, and what to measure to be surer.
 //
-//   log(real / predicted) has the scale s, s^2 = sum over measured inputs (what the step changes for one
-//   standard deviation of the input)^2 + sum over the model's error terms (model/model_error.h)
+//   log(real / predicted) has the scale s, s^2 = sum over measured inputs (what the step changes
+//   for one standard deviation of the input)^2 + sum over the model's error terms
+//   (model/model_error.h)
 //
 // An input's effect is found by simulating again with it a tenth slower, so that an input which
 // something else hides counts only as far as it would come to light. How far class values
@@ -20,17 +21,17 @@ namespace stepsight {
 
 // What one input adds.
 struct Contribution {
-  std::string input;    // "host issue"; "the model itself" for what is no input's
-  double log_sd = 0;    // of the step, by this alone
-  double share = 0;     // of the variance; all add up to 1
+  std::string input;  // "host issue"; "the model itself" for what is no input's
+  double log_sd = 0;  // of the step, by this alone
+  double share = 0;   // of the variance; all add up to 1
   InputOrigin origin = InputOrigin::measured;
   std::string command;  // measures the input; empty where none does
 };
 
 struct Uncertainty {
-  Quantiles step;              // seconds
-  double log_sd = 0;            // s
-  double parameter_log_sd = 0;  // the measured inputs' part of it
+  Quantiles step;                           // seconds
+  double log_sd = 0;                        // s
+  double parameter_log_sd = 0;              // the measured inputs' part of it
   std::vector<Contribution> contributions;  // largest first
   // Every input that matters was measured, at shapes and sizes near these.
   bool inside_calibration = true;
@@ -38,8 +39,8 @@ struct Uncertainty {
   // What differences of two predictions are made of.
   InputChanges effects{};  // change of log(step) for one standard deviation; 0 where a term has it
   ErrorShares shares{};
-  ErrorShares term_log_sd{};  // of the step, by each term: the model's sd times its share
-  double ratio_log_sd = 0;    // what two steps never have in common
+  ErrorShares term_log_sd{};    // of the step, by each term: the model's sd times its share
+  double ratio_log_sd = 0;      // what two steps never have in common
   InputChanges elasticities{};  // percent of the step for one percent of each input's time
   InputChanges input_log_sd{};  // of each input's time, by its own measurement and by its term
 };
@@ -47,7 +48,8 @@ struct Uncertainty {
 // A step that can be asked again with its inputs a little off.
 struct StepQuestion {
   std::function<StepTime(const InputChanges&)> step;
-  std::function<double(const InputChanges&)> exposed;  // seconds of communication that does not hide
+  std::function<double(const InputChanges&)>
+      exposed;  // seconds of communication that does not hide
   std::function<bool(StepInput)> uses;
   InputSpreads spreads{};
   double bubble = 0;  // part of the step

@@ -21,14 +21,14 @@ double exposed_at_any_bandwidth(const Attribution& a, const StepQuestion& questi
 
 std::string_view name_of(StepCause cause) {
   constexpr std::array<std::string_view, step_cause_count> names{"compute",
-                                                            "pipeline bubble",
-                                                            "copies for the exchange",
-                                                            "exposed latency",
-                                                            "exposed bytes",
-                                                            "slowed by communication",
-                                                            "slowest rank",
-                                                            "loading",
-                                                            "pauses"};
+                                                                 "pipeline bubble",
+                                                                 "copies for the exchange",
+                                                                 "exposed latency",
+                                                                 "exposed bytes",
+                                                                 "slowed by communication",
+                                                                 "slowest rank",
+                                                                 "loading",
+                                                                 "pauses"};
   return names[static_cast<std::size_t>(cause)];
 }
 
@@ -43,9 +43,15 @@ Waterfall waterfall_of(const Scenario& scenario,
 Waterfall waterfall_of(const Prediction& prediction, const StepQuestion& regular) {
   const Attribution& a = prediction.attribution;
   const double latency = exposed_at_any_bandwidth(a, regular);
-  const std::array<double, step_cause_count> seconds{
-      a.alone,     a.bubble,  a.bucket_copies, latency, a.exposed - latency,
-      a.slow_down, a.slowest, a.loading,       a.stalls};
+  const std::array<double, step_cause_count> seconds{a.alone,
+                                                     a.bubble,
+                                                     a.bucket_copies,
+                                                     latency,
+                                                     a.exposed - latency,
+                                                     a.slow_down,
+                                                     a.slowest,
+                                                     a.loading,
+                                                     a.stalls};
   Waterfall out;
   out.step = to_picoseconds(prediction.step);
   // Sums are rounded, not parts: so they end where the step does.
@@ -53,10 +59,9 @@ Waterfall waterfall_of(const Prediction& prediction, const StepQuestion& regular
   Picoseconds before = 0;
   for (std::size_t i = 0; i < step_cause_count; ++i) {
     sum += std::max(seconds[i], 0.0);
-    const Picoseconds here =
-        i + 1 == step_cause_count
-            ? out.step
-            : std::clamp(to_picoseconds(Seconds{sum}), before, out.step);
+    const Picoseconds here = i + 1 == step_cause_count
+                                 ? out.step
+                                 : std::clamp(to_picoseconds(Seconds{sum}), before, out.step);
     out.parts[i] = here - before;
     before = here;
   }

@@ -13,8 +13,8 @@ using Handle = struct NvmlDevice*;
 constexpr int success = 0;
 constexpr unsigned clock_sm = 1;
 constexpr unsigned clock_memory = 2;
-constexpr unsigned most_nvlinks = 18;     // NVML_NVLINK_MAX_LINKS
-constexpr unsigned remote_is_gpu = 0;     // nvmlIntNvLinkDeviceType_t
+constexpr unsigned most_nvlinks = 18;  // NVML_NVLINK_MAX_LINKS
+constexpr unsigned remote_is_gpu = 0;  // nvmlIntNvLinkDeviceType_t
 constexpr unsigned remote_is_switch = 2;
 
 struct ThrottleBit {

@@ -25,8 +25,8 @@ class Nvml {
   // sm_MHz, sm_max_MHz, memory_MHz, temperature_C, power_W, power_limit_W, throttle.
   Record clocks(const std::string& pci_bus_id) const;
 
-  // pcie_generation, pcie_width and what the card could do at most; where it has NVLink the number of
-  // links that are up (nvlinks) and what the first leads to (nvlink_to: switch, gpu or other).
+  // pcie_generation, pcie_width and what the card could do at most; where it has NVLink the number
+  // of links that are up (nvlinks) and what the first leads to (nvlink_to: switch, gpu or other).
   Record link(const std::string& pci_bus_id) const;
 
   // Highest clock of the multiprocessors, and the limit in force; 0 where not known.

@@ -137,8 +137,10 @@ GemmShapes even_misaligned_shapes() {
 
 GemmShapes few_token_shapes() {
   GemmShapes shapes;
-  for (const std::int64_t m : {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 192, 256}) {
-    for (const std::int64_t out : {768, 2048, 4096, 6144, 8192, 14336, 28672, 32000, 50304, 128256}) {
+  for (const std::int64_t m :
+       {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 192, 256}) {
+    for (const std::int64_t out :
+         {768, 2048, 4096, 6144, 8192, 14336, 28672, 32000, 50304, 128256}) {
       for (const std::int64_t in : {768, 1600, 2048, 4096, 8192}) {
         add_training_products(shapes, m, {out, in});
         add_training_products(shapes, m, {in, out});

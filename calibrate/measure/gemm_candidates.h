@@ -1,5 +1,5 @@
-// The kinds of products that training runs, each as a list to sample from. Sizes are those of published
-// models where there are some, and spread evenly in logarithm elsewhere.
+// The kinds of products that training runs, each as a list to sample from. Sizes are those of
+// published models where there are some, and spread evenly in logarithm elsewhere.
 #pragma once
 #include <vector>
 
@@ -16,9 +16,10 @@ GemmShapes transformer_shapes();
 GemmShapes head_shapes();
 GemmShapes misaligned_head_shapes();
 
-// Layers of which one or both widths are odd, or 2 or 4 modulo 8: rows that do not begin at multiples
-// of 16 bytes force kernels with narrower loads. Which width lies along memory differs between forward,
-// input gradient and weight gradient. A part has an odd number of tokens, which costs no alignment.
+// Layers of which one or both widths are odd, or 2 or 4 modulo 8: rows that do not begin at
+// multiples of 16 bytes force kernels with narrower loads. Which width lies along memory differs
+// between forward, input gradient and weight gradient. A part has an odd number of tokens, which
+// costs no alignment.
 GemmShapes odd_shapes();
 GemmShapes even_misaligned_shapes();
 

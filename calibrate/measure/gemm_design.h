@@ -38,10 +38,10 @@ std::int64_t output_bytes(const GemmShape& shape);
 // About 350 shapes (quick) or 1400 (full), each once, in an order in which every prefix holds all
 // kinds and number formats in proportion: a run that is cut short is still informative. Seven parts
 // of ten are bf16, the other formats share the rest. The same list every time, on every machine.
-// On an H200 a shape takes about 0.09 s, pauses and all: 30 s and 130 s. Round 2 and those after it go on
-// where the one before ended, with other shapes of the same kinds, as long as a kind has any left:
-// what lies between points is read from its neighbours, so that a denser table errs less. Empty once
-// every shape is in an earlier round.
+// On an H200 a shape takes about 0.09 s, pauses and all: 30 s and 130 s. Round 2 and those after it
+// go on where the one before ended, with other shapes of the same kinds, as long as a kind has any
+// left: what lies between points is read from its neighbours, so that a denser table errs less.
+// Empty once every shape is in an earlier round.
 std::vector<GemmShape> gemm_design(bool full, std::int64_t round = 1);
 
 }  // namespace stepsight::calibrate

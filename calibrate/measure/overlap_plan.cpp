@@ -18,8 +18,9 @@ constexpr std::array<CollectiveKind, 3> gradient_collectives{
 std::vector<ChannelGroup> collective_settings(bool full) {
   // 25 MiB is the gradient bucket that frameworks start from; what is gathered or exchanged as one
   // piece in large models has hundreds. The largest first: its rate is least its start's.
-  const std::vector<std::int64_t> sizes =
-      full ? std::vector{400 * mib, 25 * mib, 100 * mib, 4 * mib} : std::vector{200 * mib, 25 * mib};
+  const std::vector<std::int64_t> sizes = full
+                                              ? std::vector{400 * mib, 25 * mib, 100 * mib, 4 * mib}
+                                              : std::vector{200 * mib, 25 * mib};
   std::vector<ChannelGroup> groups{{.channels = 0, .settings = {}}};
   for (const std::int64_t bytes : sizes) {
     for (const CollectiveKind kind : gradient_collectives) {
@@ -45,7 +46,10 @@ std::int64_t work_instances(double work_us, double beside_us) {
   return static_cast<std::int64_t>(std::clamp<double>(wanted, 1, static_cast<double>(most_queued)));
 }
 
-std::int64_t beside_instances(std::int64_t instances, double work_us, double beside_us, int doublings) {
+std::int64_t beside_instances(std::int64_t instances,
+                              double work_us,
+                              double beside_us,
+                              int doublings) {
   if (!(work_us > 0 && beside_us > 0)) throw std::logic_error("beside_instances: no time");
   const double cover = 2.5 * static_cast<double>(instances + 1) * work_us / beside_us + 2;
   return static_cast<std::int64_t>(

@@ -36,8 +36,8 @@ struct Group {
   int n = 0;
 };
 
-// All ranks in this process, rank i on devices[i]. `channels`: blocks of each collective's kernel; 0
-// leaves that to the library.
+// All ranks in this process, rank i on devices[i]. `channels`: blocks of each collective's kernel;
+// 0 leaves that to the library.
 Group make_local_group(const std::vector<int>& devices, int channels = 0);
 
 // One rank here, the others in other processes that join with the same id.

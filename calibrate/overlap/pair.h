@@ -14,7 +14,8 @@ namespace stepsight::calibrate {
 
 // Something that one or several GPUs do again and again, on streams of its own.
 struct Work {
-  std::string role;  // gemm, memory, copy, collective, blocks: what the pair's point is called after
+  std::string
+      role;  // gemm, memory, copy, collective, blocks: what the pair's point is called after
   std::string name;
   std::int64_t bytes = 0;  // of one copy or message; 0 where it says nothing
   int channels = 0;        // of a collective; 0 = the library's own choice

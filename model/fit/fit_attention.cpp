@@ -21,8 +21,8 @@ void fit_attention(FitState& f, bool backward) {
   }
   group.shape = [](const AttentionPoint& p) {
     const Attention& a = p.attention;
-    return std::array<std::int64_t, 6>{a.batch, a.heads,    a.kv_heads,
-                                       a.seq,   a.head_dim, (a.causal ? 1 : 0) + (a.dropout ? 2 : 0)};
+    return std::array<std::int64_t, 6>{
+        a.batch, a.heads, a.kv_heads, a.seq, a.head_dim, (a.causal ? 1 : 0) + (a.dropout ? 2 : 0)};
   };
   group.at = [](const AttentionPoint& p) { return surface_point(p.attention); };
   group.solve = [&](const std::vector<AttentionPoint>& points) {
@@ -35,7 +35,11 @@ void fit_attention(FitState& f, bool backward) {
   f.out.profile.attention[side] = unpacked<AttentionParameters>(done.solution.values);
   f.out.profile.attention_points[side] = std::move(done.surface);
   f.out.profile.quality.push_back(done.quality);
-  record(f, group.name, f.out.profile.attention[side], &done.solution, done.quality.fitted_points,
+  record(f,
+         group.name,
+         f.out.profile.attention[side],
+         &done.solution,
+         done.quality.fitted_points,
          sources_of(f, group.points));
 }
 

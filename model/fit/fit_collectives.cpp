@@ -29,8 +29,8 @@ std::string sources_of(const Measurements& m, const std::vector<CollectivePoint>
   return joined;
 }
 
-// A message takes no longer than a longer one, which it could be padded to: a point that was slower than
-// that met something else (a buffer's first use, another job).
+// A message takes no longer than a longer one, which it could be padded to: a point that was slower
+// than that met something else (a buffer's first use, another job).
 std::vector<CollectivePoint> no_slower_than_longer(std::vector<CollectivePoint> points) {
   std::ranges::sort(points, std::ranges::greater{}, &CollectivePoint::bytes);
   double least = std::numeric_limits<double>::infinity();

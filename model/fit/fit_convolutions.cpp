@@ -23,7 +23,8 @@ void fit_convolutions(FitState& f, ConvolutionDirection direction) {
   group.shape = [](const ConvolutionPoint& p) {
     const Convolution& c = p.convolution;
     // The batch comes last: a layer is held out at every batch.
-    return std::array<std::int64_t, 6>{c.channels, c.height, c.out, c.kernel_height, c.stride, c.batch};
+    return std::array<std::int64_t, 6>{
+        c.channels, c.height, c.out, c.kernel_height, c.stride, c.batch};
   };
   group.at = [](const ConvolutionPoint& p) { return surface_point(p.convolution); };
   // An image's first layer alone tells what padded channels cost.
@@ -33,14 +34,19 @@ void fit_convolutions(FitState& f, ConvolutionDirection direction) {
   };
   group.formula_us = [&](const ConvolutionPoint& p, const std::vector<double>& values) {
     const Seconds alone = convolution_product(p.convolution, product, sms);
-    return convolution_formula(p.convolution, alone, unpacked<ConvolutionParameters>(values)).value *
+    return convolution_formula(p.convolution, alone, unpacked<ConvolutionParameters>(values))
+               .value *
            1e6;
   };
   GroupOutcome done = fit_group(group, f.out.points);
   gpu.convolution[side] = unpacked<ConvolutionParameters>(done.solution.values);
   gpu.convolution_points[side] = std::move(done.surface);
   gpu.quality.push_back(done.quality);
-  record(f, group.name, gpu.convolution[side], &done.solution, done.quality.fitted_points,
+  record(f,
+         group.name,
+         gpu.convolution[side],
+         &done.solution,
+         done.quality.fitted_points,
          sources_of(f, group.points));
 }
 

@@ -6,7 +6,9 @@ namespace stepsight {
 
 namespace {
 
-std::size_t index(Dtype type) { return static_cast<std::size_t>(type); }
+std::size_t index(Dtype type) {
+  return static_cast<std::size_t>(type);
+}
 
 std::optional<Dtype> measured_sibling(const FitState& f, Dtype type) {
   const auto measured = [&](Dtype t) { return !f.out.profile.gemm_points[index(t)].empty(); };
@@ -20,8 +22,8 @@ std::optional<Dtype> measured_sibling(const FitState& f, Dtype type) {
 }
 
 // A number format that was not measured. One that the card does not offer computes in fp32; the
-// tensor cores' formats share their utilisation of the vendor's peak rate where one was measured; else
-// it is the reference card's, and without one bf16's.
+// tensor cores' formats share their utilisation of the vendor's peak rate where one was measured;
+// else it is the reference card's, and without one bf16's.
 void class_gemm(FitState& f, Dtype type) {
   if (const std::optional<Dtype> sibling = measured_sibling(f, type)) {
     GemmParameters<double> p = f.out.profile.gemm[index(*sibling)];
@@ -29,17 +31,25 @@ void class_gemm(FitState& f, Dtype type) {
     if (rates[index(type)] > 0) {
       // As the formats stand to each other on the reference card, if there is one.
       p.peak_TFLOPS *= f.options.reference ? f.class_values.gemm[index(type)].peak_TFLOPS /
-                                                f.class_values.gemm[index(*sibling)].peak_TFLOPS
-                                          : rates[index(type)] / rates[index(*sibling)];
+                                                 f.class_values.gemm[index(*sibling)].peak_TFLOPS
+                                           : rates[index(type)] / rates[index(*sibling)];
     }
     f.out.profile.gemm[index(type)] = p;
-    record(f, "gemm." + std::string(info(type).name), p, nullptr, 0,
+    record(f,
+           "gemm." + std::string(info(type).name),
+           p,
+           nullptr,
+           0,
            "class value: utilisation as gemm." + std::string(info(*sibling).name));
     return;
   }
   if (f.options.reference) {
     f.out.profile.gemm[index(type)] = f.class_values.gemm[index(type)];
-    record(f, "gemm." + std::string(info(type).name), f.class_values.gemm[index(type)], nullptr, 0,
+    record(f,
+           "gemm." + std::string(info(type).name),
+           f.class_values.gemm[index(type)],
+           nullptr,
+           0,
            f.class_source);
     return;
   }
@@ -51,7 +61,11 @@ void class_gemm(FitState& f, Dtype type) {
     p.peak_TFLOPS *= vendor[index(type)] / vendor[index(Dtype::bf16)];
   }
   f.out.profile.gemm[index(type)] = p;
-  record(f, "gemm." + std::string(info(type).name), p, nullptr, 0,
+  record(f,
+         "gemm." + std::string(info(type).name),
+         p,
+         nullptr,
+         0,
          "class value: utilisation as gemm.bf16");
 }
 
@@ -72,11 +86,12 @@ void fit_gemms(FitState& f) {
     if (group.points.empty()) continue;
     group.shape = [](const GemmPoint& p) {
       const Gemm& g = p.gemm;
-      return std::array<std::int64_t, 6>{g.m, g.n, g.k, g.batch, static_cast<std::int64_t>(g.layout), 0};
+      return std::array<std::int64_t, 6>{
+          g.m, g.n, g.k, g.batch, static_cast<std::int64_t>(g.layout), 0};
     };
     group.at = [](const GemmPoint& p) { return surface_point(p.gemm); };
     GemmParameters<double> start = f.options.reference ? f.class_values.gemm[index(type.dtype)]
-                                                      : class_values<GemmParameters>();
+                                                       : class_values<GemmParameters>();
     std::optional<double> class_bandwidth;
     if (f.options.reference) class_bandwidth = start.bandwidth_TBps;
     const double vendor = f.out.profile.vendor_TFLOPS[index(type.dtype)];
@@ -91,8 +106,12 @@ void fit_gemms(FitState& f) {
     f.out.profile.gemm[index(type.dtype)] = unpacked<GemmParameters>(done.solution.values);
     f.out.profile.gemm_points[index(type.dtype)] = std::move(done.surface);
     f.out.profile.quality.push_back(done.quality);
-    record(f, group.name, f.out.profile.gemm[index(type.dtype)], &done.solution,
-           done.quality.fitted_points, sources_of(f, group.points));
+    record(f,
+           group.name,
+           f.out.profile.gemm[index(type.dtype)],
+           &done.solution,
+           done.quality.fitted_points,
+           sources_of(f, group.points));
   }
   for (const DtypeInfo& type : dtypes) {
     if (f.out.profile.gemm_points[index(type.dtype)].empty()) class_gemm(f, type.dtype);

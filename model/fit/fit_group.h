@@ -1,5 +1,5 @@
-// One group of points that share a formula: fits its parameters on four fifths of the shapes, states
-// the error on both parts, and lays all points over the formula.
+// One group of points that share a formula: fits its parameters on four fifths of the shapes,
+// states the error on both parts, and lays all points over the formula.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -42,13 +42,14 @@ struct GroupInput {
   // Points that are never held out, such as the ends of a range, without which a formula would have
   // to guess; empty: none.
   std::function<bool(const Point&)> needed;
-  // What is learnt from points, one a shape, where their times contradict each other; empty: all as they
-  // are. What is held out is judged as it was measured.
+  // What is learnt from points, one a shape, where their times contradict each other; empty: all as
+  // they are. What is held out is judged as it was measured.
   std::function<std::vector<Point>(std::vector<Point>)> reconciled;
   // Formula time in us with solved values.
   std::function<double(const Point&, const std::vector<double>&)> formula_us;
   // Time in us of a point among those learnt from; empty: the formula times the surface.
-  std::function<double(const Point&, const std::vector<Point>&, const std::vector<double>&)> among_us;
+  std::function<double(const Point&, const std::vector<Point>&, const std::vector<double>&)>
+      among_us;
 };
 
 // One point a shape: repeats (and the same operator with and without its data in the cache) become
@@ -77,7 +78,8 @@ std::vector<Point> learnt_from(const GroupInput<Point>& group, const std::vector
 }
 
 template <typename Point>
-MeasuredSurface surface_of(const GroupInput<Point>& group, const std::vector<Point>& points,
+MeasuredSurface surface_of(const GroupInput<Point>& group,
+                           const std::vector<Point>& points,
                            const std::vector<double>& values) {
   std::vector<MeasuredSurface::Sample> samples;
   samples.reserve(points.size());
@@ -89,8 +91,10 @@ MeasuredSurface surface_of(const GroupInput<Point>& group, const std::vector<Poi
 }
 
 template <typename Point>
-std::vector<double> errors_of(const GroupInput<Point>& group, const std::vector<Point>& points,
-                              const std::vector<double>& values, const MeasuredSurface& surface) {
+std::vector<double> errors_of(const GroupInput<Point>& group,
+                              const std::vector<Point>& points,
+                              const std::vector<double>& values,
+                              const MeasuredSurface& surface) {
   std::vector<double> out;
   for (const Point& p : points) {
     if (p.time_us < group.judged_from_us) continue;
@@ -102,12 +106,14 @@ std::vector<double> errors_of(const GroupInput<Point>& group, const std::vector<
 }
 
 template <typename Point>
-std::vector<double> held_out_errors(const GroupInput<Point>& group, const std::vector<Point>& points,
+std::vector<double> held_out_errors(const GroupInput<Point>& group,
+                                    const std::vector<Point>& points,
                                     const std::vector<Point>& learnt,
                                     const std::vector<double>& values) {
   if (!group.among_us) return errors_of(group, points, values, surface_of(group, learnt, values));
   std::vector<double> out;
-  for (const Point& p : points) out.push_back(std::abs(group.among_us(p, learnt, values) / p.time_us - 1));
+  for (const Point& p : points)
+    out.push_back(std::abs(group.among_us(p, learnt, values) / p.time_us - 1));
   return out;
 }
 
@@ -139,7 +145,10 @@ GroupOutcome fit_group(const GroupInput<Point>& group, std::vector<PointRow>& ro
   const std::vector<Point> all = learnt_from(group, group.points);
   out.surface = surface_of(group, all, values);
   for (const Point& p : all) {
-    rows.push_back({group.op, group.type, group.shape(p), p.time_us,
+    rows.push_back({group.op,
+                    group.type,
+                    group.shape(p),
+                    p.time_us,
                     std::log(p.time_us / group.formula_us(p, values))});
   }
   return out;

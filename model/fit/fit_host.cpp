@@ -21,7 +21,10 @@ std::size_t field_index(HostCost<> cost) {
   throw std::logic_error("host cost without a descriptor");
 }
 
-void count(HostCounts& out, const std::vector<Operator>& operators, IssuePhase phase, bool compiled,
+void count(HostCounts& out,
+           const std::vector<Operator>& operators,
+           IssuePhase phase,
+           bool compiled,
            double times) {
   for (const Operator& op : operators) {
     out.count[field_index(issue_cost(op.work, phase, compiled))] += times;
@@ -90,7 +93,8 @@ HostSolution solve_host_machines(std::span<const HostPoint> points,
   constexpr int rounds = 6;
   for (int round = 0; round < rounds; ++round) {
     std::vector<HostCounts> level = counts;
-    for (std::size_t i = 0; i < level.size(); ++i) level[i].time_us /= out.factors[points[i].source];
+    for (std::size_t i = 0; i < level.size(); ++i)
+      level[i].time_us /= out.factors[points[i].source];
     out.solution = solve_host(level, start);
     const HostParameters<double> host = host_parameters(out.solution);
     std::map<std::uint32_t, std::pair<double, int>> logs;
@@ -108,7 +112,8 @@ HostSolution solve_host_machines(std::span<const HostPoint> points,
   }
   double spread = 0;
   for (const auto& [source, factor] : out.factors) spread += std::pow(std::log(factor), 2);
-  spread = std::sqrt(spread / static_cast<double>(std::max<std::size_t>(out.factors.size() - 1, 1)));
+  spread =
+      std::sqrt(spread / static_cast<double>(std::max<std::size_t>(out.factors.size() - 1, 1)));
   for (std::size_t i = 0; i < out.solution.values.size(); ++i) {
     out.solution.deviations[i] =
         std::hypot(out.solution.deviations[i], spread * out.solution.values[i]);
@@ -162,8 +167,12 @@ void fit_host(FitState& f) {
     }
     return out;
   };
-  FitQuality q{"host", static_cast<int>(fitted.size()), static_cast<int>(kept.size()),
-               median(errors(fitted)), 0, 0};
+  FitQuality q{"host",
+               static_cast<int>(fitted.size()),
+               static_cast<int>(kept.size()),
+               median(errors(fitted)),
+               0,
+               0};
   if (!kept.empty()) {
     q.held_out_median_error = median(errors(kept));
     q.held_out_p90_error = percentile(errors(kept), 0.9);

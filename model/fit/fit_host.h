@@ -12,8 +12,8 @@ namespace stepsight {
 HostCounts host_counts(const HostPoint& point);
 
 // Machines of one kind differ, and so does one machine from hour to hour: each source's points are
-// all slower or faster by a factor. The solution is for the machine in the middle (geometric mean of
-// the factors 1), its deviations include the machines' spread, and `factors` has one a source.
+// all slower or faster by a factor. The solution is for the machine in the middle (geometric mean
+// of the factors 1), its deviations include the machines' spread, and `factors` has one a source.
 struct HostSolution {
   Solution solution;
   std::map<std::uint32_t, double> factors;

@@ -34,7 +34,8 @@ void fit_launch(FitState& f) {
     return;
   }
   const auto field = LaunchParameters<double>::fields().front();
-  ParameterRecord r{"launch." + std::string(field.info.name), 0, 0, 0, sources_of(f, f.measured.gaps)};
+  ParameterRecord r{
+      "launch." + std::string(field.info.name), 0, 0, 0, sources_of(f, f.measured.gaps)};
   r.value = std::clamp(median(gaps[1]) - median(gaps[0]), field.info.lower, field.info.upper);
   r.sd = 0.05 * r.value;
   r.points = static_cast<int>(f.measured.gaps.size());
@@ -46,10 +47,10 @@ void fit_overlap(FitState& f) {
   OverlapParameters<double>& overlap = f.out.profile.overlap;
   overlap = f.class_values.overlap;
   for (const auto& field : OverlapParameters<double>::fields()) {
-    ParameterRecord r{"overlap." + std::string(field.info.name), overlap.*field.member, 0.05, 0,
-                      f.class_source};
-    if (const auto rate = fit_overlap_rate(
-            f.measured.overlaps, field.info.name, f.out.profile.multiprocessors)) {
+    ParameterRecord r{
+        "overlap." + std::string(field.info.name), overlap.*field.member, 0.05, 0, f.class_source};
+    if (const auto rate =
+            fit_overlap_rate(f.measured.overlaps, field.info.name, f.out.profile.multiprocessors)) {
       r.value = std::clamp(rate->value, field.info.lower, field.info.upper);
       r.sd = rate->sd;
       r.points = static_cast<int>(rate->points.size());

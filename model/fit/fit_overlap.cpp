@@ -61,7 +61,8 @@ double marginal_rate(const Points& sizes) {
   }
   const double spread = w * xx - x * x;
   const double slope = spread > 1e-12 * w * xx ? (w * xy - x * y) / spread : 0;
-  // Slower than alone in all, and no message overtakes its own rate alone: a wait below zero is noise.
+  // Slower than alone in all, and no message overtakes its own rate alone: a wait below zero is
+  // noise.
   const double wait = (y - slope * x) / w;
   if (slope <= 0) return 0;
   return wait < 0 ? xx / xy : 1 / slope;

@@ -17,11 +17,16 @@ void class_pass(FitState& f, const PassInfo& row) {
     return;
   }
   p = known ? f.out.profile.pass[add] : class_values<PassParameters>();
-  record(f, "pass." + std::string(row.name), p, nullptr, 0,
+  record(f,
+         "pass." + std::string(row.name),
+         p,
+         nullptr,
+         0,
          known ? "class value: as pass.add" : "class value");
 }
 
-// One point tells one rate of the bytes; the start keeps its class value, and no row or element costs.
+// One point tells one rate of the bytes; the start keeps its class value, and no row or element
+// costs.
 Solution single_pass(const PassPoint& point) {
   PassParameters<double> p = class_values<PassParameters>();
   p.row_ns = p.element_ps = 0;
@@ -57,7 +62,8 @@ void fit_passes(FitState& f) {
       p.time_us = std::max(0.2 * p.time_us, p.time_us - cost(fill, f.out.profile).time.value * 1e6);
     }
     group.shape = [](const PassPoint& p) {
-      return std::array<std::int64_t, 6>{p.pass.rows, p.pass.cols, 0, 0, 0, static_cast<std::int64_t>(p.pass.dtype)};
+      return std::array<std::int64_t, 6>{
+          p.pass.rows, p.pass.cols, 0, 0, 0, static_cast<std::int64_t>(p.pass.dtype)};
     };
     group.at = [](const PassPoint& p) { return surface_point(p.pass); };
     group.solve = [](const std::vector<PassPoint>& points) {
@@ -72,7 +78,11 @@ void fit_passes(FitState& f) {
     f.out.profile.pass[kind] = unpacked<PassParameters>(done.solution.values);
     f.out.profile.pass_points[kind] = std::move(done.surface);
     f.out.profile.quality.push_back(done.quality);
-    record(f, group.name, f.out.profile.pass[kind], &done.solution, done.quality.fitted_points,
+    record(f,
+           group.name,
+           f.out.profile.pass[kind],
+           &done.solution,
+           done.quality.fitted_points,
            sources_of(f, group.points));
   }
   for (const PassInfo& row : passes) {

@@ -18,7 +18,10 @@ double flop_energy(const PowerPoint& mix, const PowerParameters<double>& power) 
 }
 
 // Class values but for the energy of a FLOP.
-void record_flop_energy(FitState& f, double energy_pJ, std::size_t points, const std::string& source) {
+void record_flop_energy(FitState& f,
+                        double energy_pJ,
+                        std::size_t points,
+                        const std::string& source) {
   PowerParameters<double>& power = f.out.profile.power;
   power.flop_pJ = energy_pJ;
   record(f, "power", power, nullptr, 0, f.class_source);
@@ -33,7 +36,8 @@ void record_flop_energy(FitState& f, double energy_pJ, std::size_t points, const
 // Too few mixes for all parameters.
 void fit_few_mixes(FitState& f) {
   std::vector<double> energies;
-  for (const PowerPoint& p : f.measured.powers) energies.push_back(flop_energy(p, f.out.profile.power));
+  for (const PowerPoint& p : f.measured.powers)
+    energies.push_back(flop_energy(p, f.out.profile.power));
   record_flop_energy(f, median(energies), energies.size(), sources_of(f, f.measured.powers));
 }
 

@@ -45,12 +45,15 @@ FitState begun(const GpuProfile& gpu, const Measurements& m, const FitOptions& o
 
 double percentile(std::vector<double> values, double fraction) {
   if (values.empty()) return 0;
-  const auto rank = static_cast<std::ptrdiff_t>(fraction * static_cast<double>(values.size() - 1) + 0.5);
+  const auto rank =
+      static_cast<std::ptrdiff_t>(fraction * static_cast<double>(values.size() - 1) + 0.5);
   std::nth_element(values.begin(), values.begin() + rank, values.end());
   return values[static_cast<std::size_t>(rank)];
 }
 
-double median(std::vector<double> values) { return percentile(std::move(values), 0.5); }
+double median(std::vector<double> values) {
+  return percentile(std::move(values), 0.5);
+}
 
 bool held_out(const std::array<std::int64_t, 6>& shape) {
   // FNV-1a over the first three sizes, so that layouts, masks and types of a shape go together.
@@ -62,7 +65,8 @@ bool held_out(const std::array<std::int64_t, 6>& shape) {
   return hash % 5 == 0;
 }
 
-FittedProfile fit_profile(const GpuProfile& gpu, const Measurements& measurements,
+FittedProfile fit_profile(const GpuProfile& gpu,
+                          const Measurements& measurements,
                           const FitOptions& options) {
   const Measurements& m = measurements;
   if (m.gemms.empty() && m.attentions.empty() && m.passes.empty() && m.copies.empty() &&

@@ -28,11 +28,12 @@ struct FittedProfile {
 // `gpu` brings the vendor's figures (name, multiprocessors, memory, peak rates); everything else of
 // it is replaced. Groups without points keep class values, and their records say so. UserError when
 // there is no point at all.
-FittedProfile fit_profile(const GpuProfile& gpu, const Measurements& measurements,
+FittedProfile fit_profile(const GpuProfile& gpu,
+                          const Measurements& measurements,
                           const FitOptions& options);
 
-// A fifth of the shapes is held out of every fit, chosen by the shape alone so that every repeat and
-// layout of a shape goes the same way.
+// A fifth of the shapes is held out of every fit, chosen by the shape alone so that every repeat
+// and layout of a shape goes the same way.
 bool held_out(const std::array<std::int64_t, 6>& shape);
 
 }  // namespace stepsight

@@ -43,8 +43,12 @@ Parameters<double> unpacked(const std::vector<double>& values) {
 
 // A record a parameter. Without a solution: class values.
 template <template <typename> typename Parameters>
-void record(FitState& f, const std::string& prefix, const Parameters<double>& values,
-            const Solution* solution, int points, const std::string& source) {
+void record(FitState& f,
+            const std::string& prefix,
+            const Parameters<double>& values,
+            const Solution* solution,
+            int points,
+            const std::string& source) {
   std::size_t i = 0;
   for (const auto& field : Parameters<double>::fields()) {
     ParameterRecord r;

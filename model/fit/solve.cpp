@@ -171,9 +171,8 @@ Solution solve_gemms(std::span<const GemmPoint> points,
     prior = Prior{i, *class_bandwidth, 0.3 * std::sqrt(static_cast<double>(points.size()))};
   }
   const auto formula_of = [sms](const GemmPoint& point) {
-    return [gemm = point.gemm, sms](const auto& p) {
-      return gemm_formula(gemm, p, sms).value * 1e6;
-    };
+    return
+        [gemm = point.gemm, sms](const auto& p) { return gemm_formula(gemm, p, sms).value * 1e6; };
   };
   return solve<GemmParameters>(points, start, formula_of, prior);
 }
@@ -199,10 +198,8 @@ Solution solve_convolutions(std::span<const ConvolutionPoint> points,
                             const GemmParameters<double>& product,
                             Multiprocessors sms) {
   return solve<ConvolutionParameters>(points, start, [&](const ConvolutionPoint& point) {
-    return [c = point.convolution,
-            time = convolution_product(point.convolution, product, sms)](const auto& p) {
-      return convolution_formula(c, time, p).value * 1e6;
-    };
+    return [c = point.convolution, time = convolution_product(point.convolution, product, sms)](
+               const auto& p) { return convolution_formula(c, time, p).value * 1e6; };
   });
 }
 

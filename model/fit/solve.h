@@ -16,8 +16,8 @@ namespace stepsight {
 
 // The result of a group: values in the order of Parameters::fields(), with standard deviations from
 // the covariance of the residuals (0 for a parameter that the points do not determine, or no better
-// than its bounds do; `determined` says which). The deviation of a parameter at one of its bounds is
-// the unbounded problem's.
+// than its bounds do; `determined` says which). The deviation of a parameter at one of its bounds
+// is the unbounded problem's.
 struct Solution {
   std::vector<double> values;
   std::vector<double> deviations;

@@ -122,7 +122,8 @@ std::optional<NamedFile> find_named_file_if_any(std::string_view folder,
   for (const fs::path& data : data_folders()) {
     if (readable_thing(data / path)) return read(data / path);
   }
-  if (const auto text = builtin_file(path)) return NamedFile{"built-in:" + path, std::string(*text)};
+  if (const auto text = builtin_file(path))
+    return NamedFile{"built-in:" + path, std::string(*text)};
   return std::nullopt;
 }
 

@@ -19,7 +19,8 @@ struct HfType {
   Family family;
   std::string_view layers, hidden, heads, kv_heads, ffn, vocab, length, dropout;
   bool qkv_bias;
-  void (*read)(Table&, ModelShape&) = nullptr;  // instead, where the type shares none of these words
+  void (*read)(Table&,
+               ModelShape&) = nullptr;  // instead, where the type shares none of these words
 };
 
 constexpr HfType of_its_own(std::string_view model_type,
@@ -157,7 +158,8 @@ void read_deepseek(Table& table, ModelShape& shape) {
   shape.dense_layers = table.optional_int("first_k_dense_replace", 0, 10000).value_or(0);
   const std::int64_t every = table.optional_int("moe_layer_freq", 1, 10000).value_or(1);
   if (every != 1) {
-    table.mistake("moe_layer_freq", "moe_layer_freq must be 1: experts in every layer after the first");
+    table.mistake("moe_layer_freq",
+                  "moe_layer_freq must be 1: experts in every layer after the first");
   }
 }
 

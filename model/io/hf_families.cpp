@@ -73,9 +73,12 @@ void read_resnet(Table& table, ModelShape& shape) {
   const std::string kind = table.optional_string("layer_type").value_or("bottleneck");
   for (const std::int64_t layers : {18, 34, 50, 101, 152}) {
     const auto plan = convnet_plan(layers);
-    const bool same = std::equal(
-        depths.begin(), depths.end(), plan->depth.begin(), plan->depth.end(),
-        [](double a, std::int64_t b) { return a == static_cast<double>(b); });
+    const bool same =
+        std::equal(depths.begin(),
+                   depths.end(),
+                   plan->depth.begin(),
+                   plan->depth.end(),
+                   [](double a, std::int64_t b) { return a == static_cast<double>(b); });
     if (same && plan->bottleneck == (kind == "bottleneck")) shape.layers = layers;
   }
   if (shape.layers == 0) {

@@ -34,10 +34,12 @@ MachineFacts read_machine(const std::string& path) {
 
 std::string link_of_machine(const MachineFacts& machine, const std::string& card) {
   if (machine.nvlinks > 0) {
-    // Links from card to card are a bridge where there are two cards. A driver that hides the far end
-    // leaves it to the card: boards from NVLink 3 on have a switch.
+    // Links from card to card are a bridge where there are two cards. A driver that hides the far
+    // end leaves it to the card: boards from NVLink 3 on have a switch.
     const bool bridge = machine.nvlink_to == "gpu" && machine.gpus == 2;
-    const char* kind = machine.nvlink_to == "switch" ? "nvswitch" : bridge ? "nvlink-pairs" : "nvlink-mesh";
+    const char* kind = machine.nvlink_to == "switch" ? "nvswitch"
+                       : bridge                      ? "nvlink-pairs"
+                                                     : "nvlink-mesh";
     return usual_link(card, kind, 0);
   }
   if (machine.pcie_max_generation > 0) return usual_link(card, "pcie", 0);

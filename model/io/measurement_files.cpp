@@ -58,7 +58,9 @@ std::optional<Dtype> parse_foreign_dtype(std::string_view name) {
   return parse_dtype(name);
 }
 
-void read_gemm_table(const std::string& file, std::string_view text, std::uint32_t source,
+void read_gemm_table(const std::string& file,
+                     std::string_view text,
+                     std::uint32_t source,
                      Measurements& into) {
   CsvTable table(file, text);
   const std::size_t m = table.column("m");
@@ -74,14 +76,20 @@ void read_gemm_table(const std::string& file, std::string_view text, std::uint32
       table.mistake(dtype, "must be bf16, fp16, fp32, tf32 or fp8");
       continue;
     }
-    const Gemm gemm{table.integer(m, 1, largest), table.integer(n, 1, largest),
-                    table.integer(k, 1, largest), 1, *type, Layout::TN};
+    const Gemm gemm{table.integer(m, 1, largest),
+                    table.integer(n, 1, largest),
+                    table.integer(k, 1, largest),
+                    1,
+                    *type,
+                    Layout::TN};
     into.gemms.push_back({gemm, table.number(time, 1e-3, 1e12), source});
   }
   table.finish();
 }
 
-void read_collective_sweep(const std::string& file, std::string_view text, std::uint32_t source,
+void read_collective_sweep(const std::string& file,
+                           std::string_view text,
+                           std::uint32_t source,
                            Measurements& into) {
   CsvTable table(file, text);
   const std::size_t size = table.column("size_bytes");
@@ -111,8 +119,9 @@ void read_collective_sweep(const std::string& file, std::string_view text, std::
   table.finish();
   if (ranks < 1) ranks = by_bandwidth.ranks;
   if (ranks < 2) {
-    throw UserError(file + ": the number of ranks is not known: the file's name must hold it, as in "
-                           "'sweep_8gpu.csv', or columns algbw_GBps and busbw_GBps tell it");
+    throw UserError(file +
+                    ": the number of ranks is not known: the file's name must hold it, as in "
+                    "'sweep_8gpu.csv', or columns algbw_GBps and busbw_GBps tell it");
   }
   for (std::size_t i = first; i < into.collectives.size(); ++i) into.collectives[i].ranks = ranks;
   if (other > 0) {
@@ -146,8 +155,9 @@ void read_measurements(const std::string& path, Measurements& into) {
   } else if (looks_like_collective_log(text)) {
     add_collective_log(path, text, source, grown);
   } else {
-    throw UserError(path + ": expected a measurement file: .json, .jsonl, .csv or the log of a "
-                           "collective test (or .gz of these)");
+    throw UserError(path +
+                    ": expected a measurement file: .json, .jsonl, .csv or the log of a "
+                    "collective test (or .gz of these)");
   }
   into = std::move(grown);
 }

@@ -17,13 +17,21 @@ namespace stepsight {
 void read_measurements(const std::string& path, Measurements& into);
 
 // The parts, by layout. `source` is the file's index.
-void read_measurement_json(const std::string& file, std::string_view text, std::uint32_t source,
+void read_measurement_json(const std::string& file,
+                           std::string_view text,
+                           std::uint32_t source,
                            Measurements& into);
-void read_host_timed_operators(const std::string& file, std::string_view text, std::uint32_t source,
+void read_host_timed_operators(const std::string& file,
+                               std::string_view text,
+                               std::uint32_t source,
                                Measurements& into);
-void read_gemm_table(const std::string& file, std::string_view text, std::uint32_t source,
+void read_gemm_table(const std::string& file,
+                     std::string_view text,
+                     std::uint32_t source,
                      Measurements& into);
-void read_collective_sweep(const std::string& file, std::string_view text, std::uint32_t source,
+void read_collective_sweep(const std::string& file,
+                           std::string_view text,
+                           std::uint32_t source,
                            Measurements& into);
 
 // "bf16", and "bfloat16" and the like as other tools write them.

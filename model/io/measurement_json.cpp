@@ -13,18 +13,31 @@ constexpr std::int64_t largest = std::int64_t{1} << 40;
 constexpr double host_timed_floor_us = 150;
 constexpr double host_issue_us = 30;
 
-constexpr std::array<std::string_view, 12> dtype_words{
-    "fp32", "tf32", "fp16", "bf16", "fp8", "float32", "float16", "bfloat16", "float", "half", "e4m3", "fp8_e4m3"};
+constexpr std::array<std::string_view, 12> dtype_words{"fp32",
+                                                       "tf32",
+                                                       "fp16",
+                                                       "bf16",
+                                                       "fp8",
+                                                       "float32",
+                                                       "float16",
+                                                       "bfloat16",
+                                                       "float",
+                                                       "half",
+                                                       "e4m3",
+                                                       "fp8_e4m3"};
 constexpr std::array<std::string_view, 3> layout_words{"TN", "NN", "NT"};
 constexpr std::array<std::string_view, 2> family_words{"gpt", "llama"};
 
 Dtype dtype_of(Table& point) {
   const std::size_t word = point.require_choice("dtype", dtype_words);
-  return word + 1 == dtype_words.size() ? Dtype::fp8
-                                        : parse_foreign_dtype(dtype_words[word]).value_or(Dtype::bf16);
+  return word + 1 == dtype_words.size()
+             ? Dtype::fp8
+             : parse_foreign_dtype(dtype_words[word]).value_or(Dtype::bf16);
 }
 
-double time_of(Table& point) { return point.require_number("median_us", 1e-4, 1e12); }
+double time_of(Table& point) {
+  return point.require_number("median_us", 1e-4, 1e12);
+}
 
 // `highest_MHz`: the card's, 0 where the file does not say.
 SeenClock clock_of(Table& point, double highest_MHz) {
@@ -121,7 +134,8 @@ ModelShape host_model(Family family, std::int64_t layers) {
 void read_host(Table& point, HostPhase phase, std::uint32_t source, Measurements& into) {
   HostPoint out;
   out.phase = phase;
-  const Family family = point.require_choice("family", family_words) == 0 ? Family::gpt : Family::llama;
+  const Family family =
+      point.require_choice("family", family_words) == 0 ? Family::gpt : Family::llama;
   out.shape = host_model(family, point.require_int("layers", 1, 1000));
   const std::array<std::string_view, 2> words{"bf16", "amp-bf16"};
   out.training.precision = {Dtype::bf16, point.require_choice("precision", words) == 1};
@@ -129,14 +143,16 @@ void read_host(Table& point, HostPhase phase, std::uint32_t source, Measurements
   out.training.seq = 64;
   out.buckets = point.optional_int("buckets", 0, 100000).value_or(0);
   const bool sharded = phase == HostPhase::sharded_forward ||
-                       phase == HostPhase::sharded_backward || phase == HostPhase::sharded_optimizer;
+                       phase == HostPhase::sharded_backward ||
+                       phase == HostPhase::sharded_optimizer;
   if (sharded) out.units = point.require_int("units", 1, 100000);
   out.time_us = time_of(point);
   out.source = source;
   into.hosts.push_back(out);
 }
 
-// "gemm_under_collective". Earlier files say compute and leave it to the name whether that is a product.
+// "gemm_under_collective". Earlier files say compute and leave it to the name whether that is a
+// product.
 std::optional<OverlapWork> overlap_work(std::string_view word, const std::string& name) {
   if (word == "gemm") return OverlapWork::gemm;
   if (word == "memory") return OverlapWork::memory;
@@ -216,7 +232,10 @@ constexpr std::array<std::pair<std::string_view, HostPhase>, 8> host_ops{{
 }};
 
 // False for an op that no part of the model uses.
-bool read_point(Table& point, std::string_view op, std::uint32_t source, double highest_MHz,
+bool read_point(Table& point,
+                std::string_view op,
+                std::uint32_t source,
+                double highest_MHz,
                 Measurements& into) {
   for (const auto& [name, phase] : host_ops) {
     if (op == name) return read_host(point, phase, source, into), true;
@@ -240,7 +259,8 @@ bool read_point(Table& point, std::string_view op, std::uint32_t source, double 
   return false;
 }
 
-void note_unused(const std::string& file, const std::map<std::string, int>& unused,
+void note_unused(const std::string& file,
+                 const std::map<std::string, int>& unused,
                  Measurements& into) {
   for (const auto& [op, count] : unused) {
     into.skipped.push_back(file + ": " + std::to_string(count) + " points of op '" + op +
@@ -250,7 +270,9 @@ void note_unused(const std::string& file, const std::map<std::string, int>& unus
 
 }  // namespace
 
-void read_measurement_json(const std::string& file, std::string_view text, std::uint32_t source,
+void read_measurement_json(const std::string& file,
+                           std::string_view text,
+                           std::uint32_t source,
                            Measurements& into) {
   const Value root = parse_json(file, text);
   ErrorList errors(file);
@@ -267,7 +289,9 @@ void read_measurement_json(const std::string& file, std::string_view text, std::
   note_unused(file, unused, into);
 }
 
-void read_host_timed_operators(const std::string& file, std::string_view text, std::uint32_t source,
+void read_host_timed_operators(const std::string& file,
+                               std::string_view text,
+                               std::uint32_t source,
                                Measurements& into) {
   std::map<std::string, int> unused;
   std::size_t line = 0;
@@ -284,9 +308,15 @@ void read_host_timed_operators(const std::string& file, std::string_view text, s
     const auto add_attention = [&](std::string_view key, bool backward) {
       const double us = point.require_number(key, 1e-6, 1e9) * 1e3;
       if (us < host_timed_floor_us) return;
-      Attention a{point.require_int("B", 1, largest), point.require_int("heads", 1, largest),
-                  point.require_int("kv", 1, largest), point.require_int("T", 1, largest),
-                  point.require_int("hd", 1, largest), true, backward, false, Dtype::bf16};
+      Attention a{point.require_int("B", 1, largest),
+                  point.require_int("heads", 1, largest),
+                  point.require_int("kv", 1, largest),
+                  point.require_int("T", 1, largest),
+                  point.require_int("hd", 1, largest),
+                  true,
+                  backward,
+                  false,
+                  Dtype::bf16};
       into.attentions.push_back({a, us, source});
     };
     if (op == "sdpa_causal") {

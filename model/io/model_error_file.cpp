@@ -58,12 +58,15 @@ ModelError read_model_error_text(const std::string& path, const std::string& tex
 
 std::string model_error_text(const ModelError& error) {
   std::string out =
-      "# Written by `stepsight fit --model-error`: how far measured runs were from predictions that had\n"
-      "# every parameter from elsewhere, by what a prediction says of itself (model/model_error.h).\n"
+      "# Written by `stepsight fit --model-error`: how far measured runs were from predictions "
+      "that had\n"
+      "# every parameter from elsewhere, by what a prediction says of itself "
+      "(model/model_error.h).\n"
       "schema = 1\n";
   out += fmt::format("rows = {}\ngroups = {}\n", error.rows, error.groups);
-  out += fmt::format("held_out_coverage = {:.4f}  # of 90 % intervals, each group's learnt on the others\n",
-                     error.held_out_coverage);
+  out += fmt::format(
+      "held_out_coverage = {:.4f}  # of 90 % intervals, each group's learnt on the others\n",
+      error.held_out_coverage);
   out += "sources = [\n";
   for (const std::string& source : error.sources) out += "  " + quoted(source) + ",\n";
   out += fmt::format("]\nlow = {:.4f}\nhigh = {:.4f}\n\n[sd]\n", error.low, error.high);

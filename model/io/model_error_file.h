@@ -1,14 +1,13 @@
-// The model's own error as a file: errors/model_error.toml, built in, written by `stepsight fit --model-error`.
+// The model's own error as a file: errors/model_error.toml, built in, written by `stepsight fit
+// --model-error`.
 //
 //   schema = 1
 //   rows = 1700                     # measured runs behind it
 //   groups = 40                     # of one source and card each
 //   held_out_coverage = 0.9         # of 90 % intervals, each group's learnt on the others
 //   sources = ["runs.csv"]
-//   low = -1.2                      # 5 % and 95 % quantiles of log(measured / predicted), in scales
-//   high = 1.9
-//   [sd]                            # by term (model/model_error.h)
-//   host = 0.3
+//   low = -1.2                      # 5 % and 95 % quantiles of log(measured / predicted), in
+//   scales high = 1.9 [sd]                            # by term (model/model_error.h) host = 0.3
 //   [ratio]                         # of two steps
 //   sd = 0.03
 //   low = -1.5

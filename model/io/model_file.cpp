@@ -92,7 +92,8 @@ void complete_model(ModelShape& shape, const ModelShape& base, const GivenKeys& 
   }
   const bool square_ffn = shape.family != Family::llama && base.ffn == 4 * base.hidden;
   if (!given.has("ffn") && square_ffn) shape.ffn = 4 * shape.hidden;
-  const bool learned = (shape.family == Family::gpt || shape.family == Family::bert) && !shape.rotary;
+  const bool learned =
+      (shape.family == Family::gpt || shape.family == Family::bert) && !shape.rotary;
   if (!given.has("positions") && base.positions == 0 && learned) shape.positions = shape.max_seq;
   if (!given.has("max_seq") && shape.positions > 0) shape.max_seq = shape.positions;
 }

@@ -283,7 +283,8 @@ CollectiveLog settled(Reader& r) {
   skip(r.cut_rows, "rows are cut off");
   // A test prints some twenty lines around a table; what is more came from elsewhere.
   const std::size_t usual = 20 * std::max<std::size_t>(r.tables, 1);
-  skip(r.other_lines > usual ? r.other_lines : 0, "lines are no rows of a test and were passed over");
+  skip(r.other_lines > usual ? r.other_lines : 0,
+       "lines are no rows of a test and were passed over");
   return std::move(log);
 }
 

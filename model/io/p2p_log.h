@@ -1,5 +1,5 @@
-// The output of CUDA's p2pBandwidthLatencyTest and of nvbandwidth: copies between pairs of GPUs, not a
-// collective.
+// The output of CUDA's p2pBandwidthLatencyTest and of nvbandwidth: copies between pairs of GPUs,
+// not a collective.
 #pragma once
 #include <optional>
 #include <string>

@@ -26,14 +26,22 @@ Prices read_prices(Table& table, ErrorList& errors) {
 
 // What a scenario and a list have in common.
 constexpr std::optional<double> Prices::*figures[] = {
-    &Prices::rent_per_gpu_hour,   &Prices::gpu_price,
-    &Prices::node_price,          &Prices::bridge_price,
-    &Prices::nic_price,           &Prices::nic_price_per_Gbps,
-    &Prices::switch_price_per_Gbps, &Prices::facility_share,
-    &Prices::resale_share,        &Prices::years,
-    &Prices::utilisation,         &Prices::power_price_per_kWh,
-    &Prices::gpu_power_W,         &Prices::node_power_W,
-    &Prices::pue,                 &Prices::day_worth,
+    &Prices::rent_per_gpu_hour,
+    &Prices::gpu_price,
+    &Prices::node_price,
+    &Prices::bridge_price,
+    &Prices::nic_price,
+    &Prices::nic_price_per_Gbps,
+    &Prices::switch_price_per_Gbps,
+    &Prices::facility_share,
+    &Prices::resale_share,
+    &Prices::years,
+    &Prices::utilisation,
+    &Prices::power_price_per_kWh,
+    &Prices::gpu_power_W,
+    &Prices::node_power_W,
+    &Prices::pue,
+    &Prices::day_worth,
 };
 
 void fill(Prices& prices, const Prices& from) {

@@ -1,11 +1,11 @@
 #include "model/io/profile_file.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
+
+#include <fmt/format.h>
 
 #include "model/class_profile.h"
 #include "model/errors.h"
@@ -69,13 +69,18 @@ std::optional<CollectiveName> parse_collective_name(std::string_view name) {
 }
 
 std::string name_of(const CollectiveCurve& curve, std::string_view parameter) {
-  return fmt::format("{}{}.{}.{}.{}", collective_prefix, curve.link, info(curve.kind).name,
-                     curve.ranks, parameter);
+  return fmt::format("{}{}.{}.{}.{}",
+                     collective_prefix,
+                     curve.link,
+                     info(curve.kind).name,
+                     curve.ranks,
+                     parameter);
 }
 
 CollectiveCurve& curve_of(GpuProfile& gpu, const CollectiveName& name) {
   for (CollectiveCurve& curve : gpu.collectives) {
-    if (curve.link == name.link && curve.kind == name.kind && curve.ranks == name.ranks) return curve;
+    if (curve.link == name.link && curve.kind == name.kind && curve.ranks == name.ranks)
+      return curve;
   }
   CollectiveCurve curve;
   curve.link = name.link;
@@ -96,8 +101,11 @@ ParameterRecord read_record(const std::string& name, Table& row, const Parameter
   return r;
 }
 
-void read_collective_parameter(const std::string& key, const CollectiveName& name, Table& row,
-                               Table& parameters, GpuProfile& gpu) {
+void read_collective_parameter(const std::string& key,
+                               const CollectiveName& name,
+                               Table& row,
+                               Table& parameters,
+                               GpuProfile& gpu) {
   for (const auto& field : CollectiveParameters<double>::fields()) {
     if (field.info.name != name.parameter) continue;
     const ParameterRecord r = read_record(key, row, field.info);
@@ -196,8 +204,8 @@ bool place(const PointRow& p, GpuProfile& gpu, SurfaceSamples& into) {
   if (p.op == "attention" || p.op == "attention_backward") {
     const bool backward = p.op == "attention_backward";
     if (s[2] < 1) return false;
-    const Attention a{s[0], s[1], s[2], s[3], s[4], (s[5] & 1) != 0, backward, (s[5] & 2) != 0,
-                      Dtype::bf16};
+    const Attention a{
+        s[0], s[1], s[2], s[3], s[4], (s[5] & 1) != 0, backward, (s[5] & 2) != 0, Dtype::bf16};
     into.attention[backward ? 1 : 0].push_back({surface_point(a), residual});
     return true;
   }
@@ -290,7 +298,9 @@ void read_points_beside(const std::string& profile_file, GpuProfile& gpu) {
 }
 
 // Shortest text that reads back to the same double.
-std::string number(double value) { return fmt::format("{}", value); }
+std::string number(double value) {
+  return fmt::format("{}", value);
+}
 
 // A TOML basic string: control characters must be escaped.
 std::string quoted(const std::string& text) {
@@ -363,7 +373,8 @@ GpuProfile read_profile_text(const std::string& path, std::string_view text) {
 std::string profile_text(const GpuProfile& profile) {
   std::string out =
       "# Written by `stepsight fit`. Every parameter: value, standard deviation, number of points\n"
-      "# behind it (0: a class value) and where it comes from. The measured points themselves are in\n"
+      "# behind it (0: a class value) and where it comes from. The measured points themselves are "
+      "in\n"
       "# the file of the same name that ends in .points.csv.\n"
       "schema = 1\n";
   out += "sources = [";
@@ -371,8 +382,10 @@ std::string profile_text(const GpuProfile& profile) {
   out += "\n]\n\n[gpu]\n";
   out += "name = " + quoted(profile.name) + "\ntitle = " + quoted(profile.title) + "\n";
   out += fmt::format("multiprocessors = {}\nmemory_GB = {}\nl2_MB = {}\nhbm_TBps = {}\n",
-                     profile.multiprocessors, number(profile.memory_bytes / 1e9),
-                     number(profile.l2_bytes / 1e6), number(profile.hbm_TBps));
+                     profile.multiprocessors,
+                     number(profile.memory_bytes / 1e9),
+                     number(profile.l2_bytes / 1e6),
+                     number(profile.hbm_TBps));
   if (profile.pcie_GBps > 0) out += fmt::format("pcie_GBps = {}\n", number(profile.pcie_GBps));
   if (profile.power_W > 0) out += fmt::format("power_W = {}\n", number(profile.power_W));
   out += "\n[gpu.dense_TFLOPS]\n";
@@ -382,17 +395,27 @@ std::string profile_text(const GpuProfile& profile) {
   }
   out += "\n[parameters]\n";
   for (const ParameterRecord& r : profile.records) {
-    out += fmt::format("{} = {{ value = {}, sd = {}, points = {}, source = {} }}\n", quoted(r.name),
-                       number(r.value), number(r.sd), r.points, quoted(r.source));
+    out += fmt::format("{} = {{ value = {}, sd = {}, points = {}, source = {} }}\n",
+                       quoted(r.name),
+                       number(r.value),
+                       number(r.sd),
+                       r.points,
+                       quoted(r.source));
   }
-  out += "\n# Errors are of |predicted / measured - 1|. formula_median: the formula alone on the points it\n"
-         "# was fitted to; held_out_*: formula and points on shapes that neither had seen.\n[fit]\n";
+  out +=
+      "\n# Errors are of |predicted / measured - 1|. formula_median: the formula alone on the "
+      "points it\n"
+      "# was fitted to; held_out_*: formula and points on shapes that neither had seen.\n[fit]\n";
   for (const FitQuality& q : profile.quality) {
     out += fmt::format(
         "{} = {{ fitted = {}, held_out = {}, formula_median = {:.4f}, held_out_median = {:.4f}, "
         "held_out_p90 = {:.4f} }}\n",
-        quoted(q.group), q.fitted_points, q.held_out_points, q.fitted_median_error,
-        q.held_out_median_error, q.held_out_p90_error);
+        quoted(q.group),
+        q.fitted_points,
+        q.held_out_points,
+        q.fitted_median_error,
+        q.held_out_median_error,
+        q.held_out_p90_error);
   }
   return out;
 }
@@ -400,8 +423,17 @@ std::string profile_text(const GpuProfile& profile) {
 std::string points_text(std::span<const PointRow> points) {
   std::string out = "op,type,a,b,c,d,e,f,time_us,log_residual\n";
   for (const PointRow& p : points) {
-    fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{},{},{},{:.6g},{:.5f}\n", p.op, p.type,
-                   p.shape[0], p.shape[1], p.shape[2], p.shape[3], p.shape[4], p.shape[5], p.time_us,
+    fmt::format_to(std::back_inserter(out),
+                   "{},{},{},{},{},{},{},{},{:.6g},{:.5f}\n",
+                   p.op,
+                   p.type,
+                   p.shape[0],
+                   p.shape[1],
+                   p.shape[2],
+                   p.shape[3],
+                   p.shape[4],
+                   p.shape[5],
+                   p.time_us,
                    p.log_residual);
   }
   return out;

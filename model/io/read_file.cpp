@@ -45,7 +45,9 @@ std::string read_raw(const std::string& path, std::size_t max_bytes, std::string
 
 }  // namespace
 
-bool is_gzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
+bool is_gzip(std::string_view bytes) {
+  return bytes.starts_with("\x1f\x8b");
+}
 
 void fail_too_large(const std::string& path, std::size_t max_bytes, std::string_view what) {
   throw UserError(locate(path,

@@ -39,8 +39,12 @@ std::optional<std::string> missing_field(const MeasuredRun& r) {
     return std::nullopt;
   }
   const std::pair<const std::optional<std::int64_t>*, const char*> needed[] = {
-      {&r.layers, "layers"}, {&r.hidden, "hidden"},           {&r.heads, "heads"},
-      {&r.vocab, "vocab"},   {&r.seq, "sequence length"},     {&r.micro_batch, "micro-batch"},
+      {&r.layers, "layers"},
+      {&r.hidden, "hidden"},
+      {&r.heads, "heads"},
+      {&r.vocab, "vocab"},
+      {&r.seq, "sequence length"},
+      {&r.micro_batch, "micro-batch"},
       {&r.gpus, "number of GPUs"}};
   for (const auto& [field, name] : needed) {
     if (!field->has_value()) return std::string("no ") + name;
@@ -64,16 +68,19 @@ std::optional<Offload> offload_of(const MeasuredRun& r) {
 
 // What stepsight does not simulate yet.
 std::optional<std::string> unsupported(const MeasuredRun& r) {
-  if (!family_of(r.std_family)) return "family " + (r.std_family.empty() ? "not stated" : r.std_family);
+  if (!family_of(r.std_family))
+    return "family " + (r.std_family.empty() ? "not stated" : r.std_family);
   if (r.nodes.value_or(1) > 1 && !r.std_inter_gbps_per_node) return "network not stated";
   if (r.gpus.value_or(1) % r.nodes.value_or(1) != 0) return "uneven nodes";
   if (!strategy_of(r)) return "sharding " + r.std_dp;
-  if (!r.std_offload.empty() && r.std_offload != "no" && !offload_of(r)) return "offload " + r.std_offload;
+  if (!r.std_offload.empty() && r.std_offload != "no" && !offload_of(r))
+    return "offload " + r.std_offload;
   if (!r.std_recompute.empty() &&
       std::ranges::find(recompute_names, r.std_recompute) == recompute_names.end()) {
     return "recompute " + r.std_recompute;
   }
-  if (!parse_dtype(r.std_compute)) return "compute " + (r.std_compute.empty() ? "not stated" : r.std_compute);
+  if (!parse_dtype(r.std_compute))
+    return "compute " + (r.std_compute.empty() ? "not stated" : r.std_compute);
   return std::nullopt;
 }
 
@@ -100,8 +107,9 @@ void set_heads(ModelShape& s, std::int64_t parameters) {
 
 // Tokens a pre-training sequence takes on average. Documents end before the longest length: of
 // Wikipedia cut to 512 tokens half is text, cut to 128 tokens five sixths (Krell et al. 2021,
-// Efficient sequence packing without cross-contamination, section 2; along a line in between). Today's
-// loaders group sequences of like length and pad them to the end of a bin of 64 tokens: half a bin.
+// Efficient sequence packing without cross-contamination, section 2; along a line in between).
+// Today's loaders group sequences of like length and pad them to the end of a bin of 64 tokens:
+// half a bin.
 std::int64_t padded_length(std::int64_t longest) {
   const auto most = static_cast<double>(longest);
   const double text = std::clamp(0.83 - 0.165 * std::log2(most / 128), 0.5, 1.0) * most;
@@ -135,8 +143,8 @@ ModelShape convnet_of(const MeasuredRun& r) {
   return s;
 }
 
-// Stacks that split layers over GPUs. Megatron-LM and its relatives name themselves, or their kernel
-// for scale, mask and softmax.
+// Stacks that split layers over GPUs. Megatron-LM and its relatives name themselves, or their
+// kernel for scale, mask and softmax.
 bool uses_megatron(const MeasuredRun& r) {
   return contains(r.family, "Megatron") || contains(r.sharding, "Megatron") ||
          contains(r.source, "Megatron") || contains(r.measured_how, "Megatron") ||
@@ -176,7 +184,8 @@ ModelShape shape_of(const MeasuredRun& r, Family family) {
       break;
     case Family::llama:
       s.gated_ffn = s.rms_norm = true;
-      // Said of the row, or so with torchtitan's recompute of single operators, whose Llama has them.
+      // Said of the row, or so with torchtitan's recompute of single operators, whose Llama has
+      // them.
       s.fused_gate_up = !contains(r.family, "projections apart") && !recomputes_operators(r);
       s.fused_qkv = s.fused_gate_up;
       s.rotary = !contains(r.family, "no RoPE");
@@ -211,22 +220,26 @@ ModelShape shape_of(const MeasuredRun& r, Family family) {
 // The release of PyTorch that a row names ("PyTorch 2.4.1+cu121"): 2.4; 0 where it does not.
 double torch_release(const MeasuredRun& r) {
   const std::size_t at = r.measured_how.find("PyTorch 2.");
-  return at == std::string::npos ? 0 : 2 + 0.01 * static_cast<double>(number_after(r.measured_how.substr(at), "2."));
+  return at == std::string::npos
+             ? 0
+             : 2 + 0.01 * static_cast<double>(number_after(r.measured_how.substr(at), "2."));
 }
 
-// torch's own flash attention was FlashAttention-2 from its release 2.2 (January 2024) on, through 2.9.
+// torch's own flash attention was FlashAttention-2 from its release 2.2 (January 2024) on,
+// through 2.9.
 bool second_generation_in_torch(const MeasuredRun& r) {
   const double release = torch_release(r);
   const bool then = (release > 2.015 && release < 2.095) || contains(r.source, "_2024");
   return contains(r.attention, "SDPA") && then;
 }
 
-// Runs with a later generation say so ("flash 2", "flash 3", "SDPA/flash"); a bare "flash" is the first,
-// which ran on the cards of its time.
+// Runs with a later generation say so ("flash 2", "flash 3", "SDPA/flash"); a bare "flash" is the
+// first, which ran on the cards of its time.
 AttentionKernel kernel_of(const MeasuredRun& r) {
   const bool ampere = r.std_gpu.starts_with("a100") || r.std_gpu.starts_with("a800");
   if (r.attention == "flash" && ampere) return AttentionKernel::flash1;
-  if (contains(r.attention, "flash 2") || second_generation_in_torch(r)) return AttentionKernel::flash2;
+  if (contains(r.attention, "flash 2") || second_generation_in_torch(r))
+    return AttentionKernel::flash2;
   if (contains(r.attention, "flash 3")) return AttentionKernel::flash3;
   return AttentionKernel::usual;
 }
@@ -242,21 +255,21 @@ Training training_of(const MeasuredRun& r, Family family) {
   t.fp8 = t.precision.compute == Dtype::fp8;
   if (t.fp8) t.precision.compute = Dtype::bf16;
   const bool narrow = info(t.precision.compute).bytes < 4;
-  // Apex O2, what its users call mixed, and the stacks that split layers over GPUs hold 16-bit weights
-  // beside an fp32 copy; autocast does not.
+  // Apex O2, what its users call mixed, and the stacks that split layers over GPUs hold 16-bit
+  // weights beside an fp32 copy; autocast does not.
   const bool autocast = contains(r.precision, "autocast");
   t.precision.master = narrow && !autocast &&
                        (contains(r.precision, "apex") || contains(r.precision, "mixed") ||
                         uses_megatron(r) || r.tp.value_or(1) > 1 ||
                         // CPU-Adam works on fp32 copies.
                         updates_on_host(offload_of(r).value_or(Offload::none)));
-  t.precision.mixed =
-      narrow && (autocast || (contains(r.precision, "amp") && !t.precision.master));
+  t.precision.mixed = narrow && (autocast || (contains(r.precision, "amp") && !t.precision.master));
   // Sharded parameters stay in fp32 and are cast as they are gathered.
   if (narrow && r.std_dp == "fsdp") t.precision = {t.precision.compute, true, false};
   // Megatron-LM sums bf16's gradients over micro-batches and ranks in fp32 (arguments.py,
   // accumulate_allreduce_grads_in_fp32), and so does DeepSpeed's bf16 optimizer.
-  const bool wide_sums = uses_megatron(r) && t.precision.compute == Dtype::bf16 && !r.std_grad_bytes;
+  const bool wide_sums =
+      uses_megatron(r) && t.precision.compute == Dtype::bf16 && !r.std_grad_bytes;
   if ((r.std_grad_bytes == 4 || wide_sums) && narrow && !t.precision.mixed) {
     t.gradient_dtype = Dtype::fp32;
   }
@@ -270,23 +283,25 @@ Training training_of(const MeasuredRun& r, Family family) {
   const bool deepspeed = contains(r.sharding, "DeepSpeed");
   t.fused_accumulation = !deepspeed;
   t.precision.wide_sums = deepspeed && t.precision.master && t.precision.compute == Dtype::bf16;
-  // FSDP is wrapped around torch's own checkpoint; the stacks that split layers over GPUs, DeepSpeed and
-  // their relatives have checkpoints that run the whole block.
-  // torch's stops early from its release 2.1 (October 2023) on, after the time of the first FlashAttention.
+  // FSDP is wrapped around torch's own checkpoint; the stacks that split layers over GPUs,
+  // DeepSpeed and their relatives have checkpoints that run the whole block. torch's stops early
+  // from its release 2.1 (October 2023) on, after the time of the first FlashAttention.
   t.attention_kernel = kernel_of(r);
-  t.recompute_early_stop = (r.std_dp == "fsdp" || r.std_dp == "hsdp") &&
-                           t.attention_kernel != AttentionKernel::flash1;
+  t.recompute_early_stop =
+      (r.std_dp == "fsdp" || r.std_dp == "hsdp") && t.attention_kernel != AttentionKernel::flash1;
   t.compile = r.std_compile == "yes";
   t.flash_attention = r.std_flash != "no" || family == Family::llama;
-  // Stacks from before fused attention had no fused optimizer either, but for apex, which brings one
-  // for its fp32 copies.
+  // Stacks from before fused attention had no fused optimizer either, but for apex, which brings
+  // one for its fp32 copies.
   t.fused_optimizer = t.flash_attention || narrow || contains(r.family, "LAMB");
-  // Transformer-XL comes with a LAMB that is compiled into few kernels; torch's Adam of its time was not.
+  // Transformer-XL comes with a LAMB that is compiled into few kernels; torch's Adam of its time
+  // was not.
   if (family == Family::txl) t.fused_optimizer = !contains(r.notes, "optimizer adam");
   return t;
 }
 
-// The number behind `key` in prose ("DDP, bucket_cap_mb=25"), where it is a possible size of a bucket.
+// The number behind `key` in prose ("DDP, bucket_cap_mb=25"), where it is a possible size of a
+// bucket.
 void read_bucket(const std::string& text, std::string_view key, double& into_MB) {
   const std::size_t at = text.find(key);
   if (at == std::string::npos) return;
@@ -294,8 +309,8 @@ void read_bucket(const std::string& text, std::string_view key, double& into_MB)
   if (value > 0 && value < 1e6) into_MB = value;
 }
 
-// "DDP wrapper, 1 rank, bucket_cap_mb=25": the wrapper works with one rank, too. The first bucket has
-// a cap of its own unless PyTorch was given one for all (`bucket_cap_mb=5, first_bucket_mb=5`).
+// "DDP wrapper, 1 rank, bucket_cap_mb=25": the wrapper works with one rank, too. The first bucket
+// has a cap of its own unless PyTorch was given one for all (`bucket_cap_mb=5, first_bucket_mb=5`).
 void parallel_of(const MeasuredRun& r, Scenario& s) {
   Parallel& p = s.parallel;
   p.strategy = *strategy_of(r);
@@ -313,8 +328,9 @@ void parallel_of(const MeasuredRun& r, Scenario& s) {
   }
   // Hybrid: shards within a machine, replicas between them.
   if (r.std_dp == "hsdp") p.shard_group = *r.gpus / r.nodes.value_or(1);
-  // Encoders' stacks from before fused attention sum their gradients after backward: what a card adds
-  // to their step is the message over the link's bandwidth, at every batch and in every format.
+  // Encoders' stacks from before fused attention sum their gradients after backward: what a card
+  // adds to their step is the message over the link's bandwidth, at every batch and in every
+  // format.
   const bool after_backward = r.std_family == "bert" && r.std_flash == "no";
   // So does Megatron-LM unless asked otherwise.
   const bool asked = contains(r.sharding, "overlap grad");
@@ -331,9 +347,10 @@ void parallel_of(const MeasuredRun& r, Scenario& s) {
   p.offload = offload_of(r).value_or(Offload::none);
   p.sequence = contains(r.recompute, "sequence parallel") ||
                contains(r.notes, "sequence parallel") || contains(r.sharding, "sequence parallel");
-  // Megatron-LM sums an input's gradient beside its weight's from 2022 on; the layers that DeepSpeed's
-  // engine runs are of 2021 (bigscience-workshop/Megatron-DeepSpeed, mpu/layers.py).
-  p.overlap_tensor = !contains(r.notes, "all overlap switched off") && !contains(r.sharding, "DeepSpeed");
+  // Megatron-LM sums an input's gradient beside its weight's from 2022 on; the layers that
+  // DeepSpeed's engine runs are of 2021 (bigscience-workshop/Megatron-DeepSpeed, mpu/layers.py).
+  p.overlap_tensor =
+      !contains(r.notes, "all overlap switched off") && !contains(r.sharding, "DeepSpeed");
   s.cluster.gpu = r.std_gpu;
   s.cluster.gpus = *r.gpus;
   s.cluster.nodes = r.nodes.value_or(1);
@@ -371,8 +388,8 @@ Answer scenario_of(const MeasuredRun& run) {
     const std::int64_t step = 128 * s.parallel.tensor;
     s.model.vocab = (s.model.vocab + step - 1) / step * step;
   }
-  // A trainer that comes with kernels of its own pads it to whole vectors (flash-attention's training
-  // configurations, pad_vocab_size_multiple).
+  // A trainer that comes with kernels of its own pads it to whole vectors (flash-attention's
+  // training configurations, pad_vocab_size_multiple).
   if (brings_fused_kernels(run)) s.model.vocab = (s.model.vocab + 7) / 8 * 8;
   if (s.cluster.gpus > 1 && s.cluster.link.empty()) return Refusal{"link not stated"};
   for (const RuleViolation& broken : violations(s)) {

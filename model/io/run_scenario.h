@@ -11,11 +11,12 @@
 namespace stepsight {
 
 struct Refusal {
-  std::string reason;  // one of few, so that they can be counted: "family resnet", "pipeline parallel"
+  std::string
+      reason;  // one of few, so that they can be counted: "family resnet", "pipeline parallel"
 };
 
-// The usual of each family, where a row does not say otherwise: GPT has biases, learned positions and
-// one projection for query, key and value; Llama has RMSNorm, SwiGLU, rotary positions and, as
+// The usual of each family, where a row does not say otherwise: GPT has biases, learned positions
+// and one projection for query, key and value; Llama has RMSNorm, SwiGLU, rotary positions and, as
 // training frameworks have it, fused projections; BERT trains with its masked-language-model head.
 // The head is tied or not, whichever gives the row's parameter count.
 std::variant<Scenario, Refusal> scenario_of(const MeasuredRun& run);

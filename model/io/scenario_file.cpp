@@ -30,7 +30,8 @@ struct Sweep {
   std::string folder;  // of the scenario file: what a relative path in it starts from
   // What link names and topology files stand for, each looked up once.
   std::map<std::pair<std::string, std::string>, std::shared_ptr<const LinkFacts>> links;
-  std::map<std::string, std::shared_ptr<const PriceList>> price_lists;  // likewise; null: unreadable
+  std::map<std::string, std::shared_ptr<const PriceList>>
+      price_lists;                  // likewise; null: unreadable
   std::vector<std::size_t> chosen;  // for each entry, which of its settings this point has
 };
 
@@ -81,8 +82,9 @@ void resolve_batch(Scenario& scenario) {
   scenario.training.batch = std::max<std::int64_t>(1, scenario.training.global_batch / shares);
 }
 
-// "usual-nvswitch+400G": what machines with the scenario's card usually have of that kind, with that
-// many Gb/s of network for each of a full machine's eight cards. The profile's name counts, not its path.
+// "usual-nvswitch+400G": what machines with the scenario's card usually have of that kind, with
+// that many Gb/s of network for each of a full machine's eight cards. The profile's name counts,
+// not its path.
 void resolve_usual_link(Cluster& cluster) {
   constexpr std::string_view prefix = "usual-";
   if (!cluster.link.starts_with(prefix)) return;
@@ -90,8 +92,7 @@ void resolve_usual_link(Cluster& cluster) {
   double network_Gbps = 0;
   const std::size_t plus = kind.find('+');
   if (plus != std::string::npos && kind.ends_with('G')) {
-    const std::string_view digits =
-        std::string_view(kind).substr(plus + 1, kind.size() - plus - 2);
+    const std::string_view digits = std::string_view(kind).substr(plus + 1, kind.size() - plus - 2);
     const auto [end, status] =
         std::from_chars(digits.data(), digits.data() + digits.size(), network_Gbps);
     const bool whole = status == std::errc{} && end == digits.data() + digits.size();
@@ -161,8 +162,8 @@ void look_up_prices(Sweep& sweep, Scenario& scenario) {
     try {
       const std::filesystem::path beside = std::filesystem::path(sweep.folder) / name;
       const bool is_file = name.ends_with(".toml") && std::filesystem::exists(beside);
-      known->second = std::make_shared<const PriceList>(
-          read_price_list(is_file ? beside.string() : name));
+      known->second =
+          std::make_shared<const PriceList>(read_price_list(is_file ? beside.string() : name));
     } catch (const UserError& error) {
       const Entry* entry = sweep.entries->find("prices");
       if (entry == nullptr) throw;
@@ -213,8 +214,8 @@ void check_missing(Sweep& sweep) {
   if (sweep.family == nullptr) {
     if (!sweep.entries->misread.insert("model").second) return;
     sweep.errors->add(model,
-                     "the model is missing: [model] needs 'name' (see `stepsight show models`), "
-                     "'config' or 'family' with its sizes");
+                      "the model is missing: [model] needs 'name' (see `stepsight show models`), "
+                      "'config' or 'family' with its sizes");
     return;
   }
   for (std::size_t i = 0; i < sweep.family->settings.size(); ++i) {

@@ -19,9 +19,10 @@ struct Columns {
 
 Columns columns_of(CsvTable& t) {
   const auto c = [&](std::string_view name) { return t.optional_column(name); };
-  return {t.column("op"), c("m"), c("n"), c("k"), c("dtype"), c("layout"), c("bytes"), c("gpus"), c("rows"),
-          c("cols"), c("batch"), c("heads"), c("kv_heads"), c("seq"), c("head_dim"), c("causal"), c("backward"),
-          c("channels"), c("size"), c("out"), c("kernel"), c("stride"), c("groups")};
+  return {t.column("op"), c("m"),    c("n"),        c("k"),      c("dtype"),    c("layout"),
+          c("bytes"),     c("gpus"), c("rows"),     c("cols"),   c("batch"),    c("heads"),
+          c("kv_heads"),  c("seq"),  c("head_dim"), c("causal"), c("backward"), c("channels"),
+          c("size"),      c("out"),  c("kernel"),   c("stride"), c("groups")};
 }
 
 class RowReader {
@@ -32,15 +33,19 @@ class RowReader {
   CostShape read() {
     const std::string_view op = t_.text(c_.op);
     if (op == "gemm") return gemm();
-    if (op == "attention" || op == "attention_backward") return attention(op == "attention_backward");
+    if (op == "attention" || op == "attention_backward")
+      return attention(op == "attention_backward");
     if (op == "h2d" || op == "d2h") return CopyShape{op == "h2d", bytes()};
-    if (const auto kind = parse_collective(op)) return CollectiveShape{*kind, need(c_.gpus, "gpus"), bytes()};
+    if (const auto kind = parse_collective(op))
+      return CollectiveShape{*kind, need(c_.gpus, "gpus"), bytes()};
     if (const auto kind = parse_pass(op)) return pass(*kind);
     for (std::size_t i = 0; i < convolution_names.size(); ++i) {
       if (op == convolution_names[i]) return convolution(static_cast<ConvolutionDirection>(i));
     }
-    t_.mistake(c_.op, "'" + std::string(op.substr(0, 40)) +
-                          "' is no operator: gemm, attention, conv, a pass (show), a collective, h2d or d2h");
+    t_.mistake(
+        c_.op,
+        "'" + std::string(op.substr(0, 40)) +
+            "' is no operator: gemm, attention, conv, a pass (show), a collective, h2d or d2h");
     return Pass{};
   }
 

@@ -1,7 +1,8 @@
 // A table of operator shapes, as `cost --csv` takes it: columns op,m,n,k,dtype,layout for products,
 // op,bytes,gpus for collectives and copies, op,rows,cols,dtype for passes,
-// op,batch,heads,kv_heads,seq,head_dim,causal for attention, op,batch,channels,size,out,kernel,stride,
-// groups for convolutions of square images, padded by half the kernel. Other columns are kept as they are.
+// op,batch,heads,kv_heads,seq,head_dim,causal for attention,
+// op,batch,channels,size,out,kernel,stride, groups for convolutions of square images, padded by
+// half the kernel. Other columns are kept as they are.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -29,13 +29,8 @@ namespace stepsight {
 inline constexpr std::string_view topology_table_name = "[cluster.topology]";
 
 // Keys of the table and of its edges that scenarios/README.md explains; `from` and `to` aside.
-inline constexpr std::array<std::string_view, 7> topology_keys{"edges",
-                                                               "machines_per_leaf",
-                                                               "placement",
-                                                               "wire",
-                                                               "GBps",
-                                                               "latency_us",
-                                                               "oversubscription"};
+inline constexpr std::array<std::string_view, 7> topology_keys{
+    "edges", "machines_per_leaf", "placement", "wire", "GBps", "latency_us", "oversubscription"};
 
 struct TableVertex {
   VertexKind kind = VertexKind::gpu;

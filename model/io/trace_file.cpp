@@ -38,8 +38,8 @@ bool contains_any(std::string_view text, std::initializer_list<std::string_view>
 }
 
 bool is_collective(std::string_view kernel) {
-  return kernel.starts_with("nccl") || kernel.starts_with("rccl") || contains(kernel, "ncclKernel") ||
-         contains(kernel, "ncclDevKernel");
+  return kernel.starts_with("nccl") || kernel.starts_with("rccl") ||
+         contains(kernel, "ncclKernel") || contains(kernel, "ncclDevKernel");
 }
 
 std::string lower(std::string_view text) {
@@ -56,15 +56,26 @@ KernelKind kind_of(const TraceEvent& e) {
   }
   if (e.category != "kernel" && e.category != "Kernel") return KernelKind::memory;
   const std::string name = lower(e.name);
-  if (contains_any(name, {"flash", "fmha", "sdpa", "attention", "compute_dot_do_o", "convert_dq"})) {
+  if (contains_any(name,
+                   {"flash", "fmha", "sdpa", "attention", "compute_dot_do_o", "convert_dq"})) {
     return KernelKind::attention;
   }
-  if (contains_any(name, {"at::native", "batchnorm", "batch_norm", "bn_fw", "bn_bw", "norm_kernel"})) {
+  if (contains_any(name,
+                   {"at::native", "batchnorm", "batch_norm", "bn_fw", "bn_bw", "norm_kernel"})) {
     return KernelKind::memory;
   }
-  const bool product = contains_any(
-      name, {"gemm", "nvjet", "cutlass", "xmma", "cublas", "wgrad", "dgrad", "fprop", "winograd",
-             "convolve", "cudnn"});
+  const bool product = contains_any(name,
+                                    {"gemm",
+                                     "nvjet",
+                                     "cutlass",
+                                     "xmma",
+                                     "cublas",
+                                     "wgrad",
+                                     "dgrad",
+                                     "fprop",
+                                     "winograd",
+                                     "convolve",
+                                     "cudnn"});
   return product ? KernelKind::product : KernelKind::memory;
 }
 
@@ -106,9 +117,10 @@ std::int64_t elements_of(const TraceEvent& e) {
 
 [[noreturn]] void no_kernels(const TraceStream& stream, const TraceSurvey& s) {
   if (s.operators > 0) {
-    throw UserError(stream.name() + ": holds " + std::to_string(s.operators) +
-                    " operators of the host and no kernel of a GPU: the step ran on the CPU or the "
-                    "profiler recorded ProfilerActivity.CPU only; record ProfilerActivity.CUDA, too");
+    throw UserError(
+        stream.name() + ": holds " + std::to_string(s.operators) +
+        " operators of the host and no kernel of a GPU: the step ran on the CPU or the "
+        "profiler recorded ProfilerActivity.CPU only; record ProfilerActivity.CUDA, too");
   }
   throw UserError(stream.name() +
                   ": holds no kernels and no operators: expected a trace of torch.profiler "
@@ -117,9 +129,8 @@ std::int64_t elements_of(const TraceEvent& e) {
 
 void check(const TraceStream& stream, const TraceSurvey& s, bool any_events) {
   if (!any_events) {
-    throw UserError(stream.name() +
-                    R"(: has no "traceEvents": expected a trace of torch.profiler )"
-                    "(export_chrome_trace)");
+    throw UserError(stream.name() + R"(: has no "traceEvents": expected a trace of torch.profiler )"
+                                    "(export_chrome_trace)");
   }
   if (s.kernels == 0) no_kernels(stream, s);
   if (s.collectives > 0 || s.world > 1) {
@@ -212,11 +223,8 @@ void Collector::take_call(const TraceEvent& e) {
   const bool launches = contains_any(e.name, {"Launch", "Memcpy", "Memset", "launch", "memcpy"});
   if (!launches || !e.correlation) return;
   keep(out_.launches,
-       TraceLaunch{*e.start,
-                   e.duration.value_or(0),
-                   *e.correlation,
-                   e.external_id.value_or(0),
-                   e.thread});
+       TraceLaunch{
+           *e.start, e.duration.value_or(0), *e.correlation, e.external_id.value_or(0), e.thread});
 }
 
 void Collector::take_host(const TraceEvent& e) {
@@ -233,10 +241,9 @@ void Collector::take_host(const TraceEvent& e) {
     return;
   }
   if (name == accumulate_node) {
-    keep(out_.gradients,
-         {*e.start,
-          elements_of(e),
-          e.types.empty() ? std::nullopt : traced_dtype(e.types.front())});
+    keep(
+        out_.gradients,
+        {*e.start, elements_of(e), e.types.empty() ? std::nullopt : traced_dtype(e.types.front())});
     return;
   }
   if (e.sequence && e.forward_thread.value_or(1) == 0) {

@@ -146,8 +146,8 @@ std::optional<Work> convolution_backward(const TraceEvent& e) {
 struct AttentionRow {
   std::string_view name;
   bool backward;
-  std::size_t query;   // input; key follows
-  bool heads_first;    // [batch, heads, seq, width], else [batch, seq, heads, width]
+  std::size_t query;          // input; key follows
+  bool heads_first;           // [batch, heads, seq, width], else [batch, seq, heads, width]
   std::size_t dropout, mask;  // arguments
   std::string_view causal;    // the mask's value for a causal one
 };

@@ -16,9 +16,9 @@ std::optional<Dtype> traced_dtype(std::string_view name);
 // efficient), and convolutions as the product that they are once the input is unfolded: m = batch
 // times output positions, n = output channels of a group, k = input channels of a group times the
 // kernel's size, one product a group; and the memory-bound passes that the model knows (norms,
-// softmax, activations, casts, copies, sums over rows). A fused update, whose lists of tensors carry no
-// sizes, is a pass of no rows (TraceOperator). Empty for anything else, and where a size was
-// not recorded, is not positive or above 2^40.
+// softmax, activations, casts, copies, sums over rows). A fused update, whose lists of tensors
+// carry no sizes, is a pass of no rows (TraceOperator). Empty for anything else, and where a size
+// was not recorded, is not positive or above 2^40.
 std::optional<Work> traced_work(const TraceEvent& event);
 
 }  // namespace stepsight

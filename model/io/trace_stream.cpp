@@ -40,25 +40,25 @@ std::unique_ptr<TraceStream> open_trace(const std::string& path,
     throw UserError(path + ": cannot be read: " + std::strerror(errno != 0 ? errno : ENOMEM));
   }
   gzbuffer(file.get(), 1 << 17);
-  return std::make_unique<TraceStream>(path, [file, path, heard = std::move(heard)](char* to,
-                                                                                  std::size_t size) {
-    const int got = gzread(file.get(), to, static_cast<unsigned>(size));
-    int status = Z_OK;
-    const char* reason = gzerror(file.get(), &status);
-    // What came before a cut is handed out first; the next call reports the cut.
-    if (got > 0) {
-      if (heard) heard(static_cast<std::size_t>(got));
-      return static_cast<std::size_t>(got);
-    }
-    if (status == Z_OK || status == Z_STREAM_END) return std::size_t{0};
-    if (status == Z_BUF_ERROR) {
-      throw UserError(path + ": the compressed file ends early, after " +
-                      std::to_string(gztell(file.get())) +
-                      " bytes of text: was the export or the copy interrupted?");
-    }
-    throw UserError(path + ": cannot be decompressed after " +
-                    std::to_string(gztell(file.get())) + " bytes of text: " + reason);
-  });
+  return std::make_unique<TraceStream>(
+      path, [file, path, heard = std::move(heard)](char* to, std::size_t size) {
+        const int got = gzread(file.get(), to, static_cast<unsigned>(size));
+        int status = Z_OK;
+        const char* reason = gzerror(file.get(), &status);
+        // What came before a cut is handed out first; the next call reports the cut.
+        if (got > 0) {
+          if (heard) heard(static_cast<std::size_t>(got));
+          return static_cast<std::size_t>(got);
+        }
+        if (status == Z_OK || status == Z_STREAM_END) return std::size_t{0};
+        if (status == Z_BUF_ERROR) {
+          throw UserError(path + ": the compressed file ends early, after " +
+                          std::to_string(gztell(file.get())) +
+                          " bytes of text: was the export or the copy interrupted?");
+        }
+        throw UserError(path + ": cannot be decompressed after " +
+                        std::to_string(gztell(file.get())) + " bytes of text: " + reason);
+      });
 }
 
 }  // namespace stepsight

@@ -1,5 +1,5 @@
-// The program as a person runs it: sweeps that are written, their memory, a plan, and a prediction from the
-// start of the process to its end.
+// The program as a person runs it: sweeps that are written, their memory, a plan, and a prediction
+// from the start of the process to its end.
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -21,8 +21,8 @@ std::string numbers(int from, int count, int step = 1) {
 
 // Llama-2 7B under DDP on 8 H200 over `batches` batches times `lengths` lengths.
 std::string llama_sweep(int batches, int lengths) {
-  return "[model]\nname = \"llama2-7b\"\n[training]\nseq = [" + numbers(4096 - 8 * lengths, lengths, 8) +
-         "]\nbatch = [" + numbers(1, batches) +
+  return "[model]\nname = \"llama2-7b\"\n[training]\nseq = [" +
+         numbers(4096 - 8 * lengths, lengths, 8) + "]\nbatch = [" + numbers(1, batches) +
          "]\n[cluster]\ngpu = \"h200-sxm\"\ngpus = 8\nlink = \"nvlink4-nvswitch\"\n";
 }
 
@@ -38,8 +38,13 @@ std::string gpt3_sweep(int lengths) {
 
 Process sweep(const BenchContext& context, const std::string& scenario) {
   const Folder folder;
-  return run_process({context.program, "sweep", folder.file("sweep.toml", scenario), "-o",
-                      folder.path("rows.csv"), "--threads", "2"});
+  return run_process({context.program,
+                      "sweep",
+                      folder.file("sweep.toml", scenario),
+                      "-o",
+                      folder.path("rows.csv"),
+                      "--threads",
+                      "2"});
 }
 
 double rate(const BenchContext& context, const std::string& scenario, int points) {
@@ -80,9 +85,12 @@ Process plan_22b(const BenchContext& context) {
       "positions = 2048\n[training]\nglobal_batch = 512\nseq = 2048\nprecision = \"master-bf16\"\n"
       "fused_kernels = [true, false]\nflash_attention = [true, false]\n"
       "recompute = [\"none\", \"selective\", \"full\"]\n"
-      "[cluster]\ngpu = \"a100-sxm-80\"\ngpus = 8\nlink = [\"nvlink3-nvswitch\", \"pcie4-x16-p2p\"]\n"
-      "[parallel]\noverlap = [true, false]\noverlap_tensor = [true, false]\nbucket_cap_MB = [10, 25, 100]\n";
-  return run_process({context.program, "plan", folder.file("plan.toml", text), "--json", "--threads", "2"});
+      "[cluster]\ngpu = \"a100-sxm-80\"\ngpus = 8\nlink = [\"nvlink3-nvswitch\", "
+      "\"pcie4-x16-p2p\"]\n"
+      "[parallel]\noverlap = [true, false]\noverlap_tensor = [true, false]\nbucket_cap_MB = [10, "
+      "25, 100]\n";
+  return run_process(
+      {context.program, "plan", folder.file("plan.toml", text), "--json", "--threads", "2"});
 }
 double plan_s(const BenchContext& context) {
   if (context.program.empty()) return skipped;
@@ -100,8 +108,18 @@ double predict_ms(const BenchContext& context, double Process::*figure) {
   if (context.program.empty()) return skipped;
   std::vector<double> all;
   for (int i = 0; i < 31; ++i) {
-    const Process done = run_process({context.program, "predict", "--model", "llama2-7b", "--gpu", "h200-sxm",
-                                      "--gpus", "8", "--batch", "4", "--seq", "2048"});
+    const Process done = run_process({context.program,
+                                      "predict",
+                                      "--model",
+                                      "llama2-7b",
+                                      "--gpu",
+                                      "h200-sxm",
+                                      "--gpus",
+                                      "8",
+                                      "--batch",
+                                      "4",
+                                      "--seq",
+                                      "2048"});
     if (!done.succeeded) return skipped;
     all.push_back(1e3 * done.*figure);
   }
@@ -110,19 +128,39 @@ double predict_ms(const BenchContext& context, double Process::*figure) {
 }
 
 const int registered[] = {
-    add_bench({"command: sweep, Llama-2 7B, DDP on 8, 100,000 rows, two threads", 20000, "/s",
-               Better::higher, llama_rate}),
-    add_bench({"command: sweep, GPT-3 175B, TP 8, PP 8 in 2 chunks, m = 64", 2000, "/s",
-               Better::higher, gpt3_rate}),
-    add_bench({"command: sweep of 1,000,000 rows (--long)", 20000, "/s", Better::higher, million_rate}),
+    add_bench({"command: sweep, Llama-2 7B, DDP on 8, 100,000 rows, two threads",
+               20000,
+               "/s",
+               Better::higher,
+               llama_rate}),
+    add_bench({"command: sweep, GPT-3 175B, TP 8, PP 8 in 2 chunks, m = 64",
+               2000,
+               "/s",
+               Better::higher,
+               gpt3_rate}),
+    add_bench(
+        {"command: sweep of 1,000,000 rows (--long)", 20000, "/s", Better::higher, million_rate}),
     add_bench({"command: sweep's peak memory, 100,000 rows", 150, "MB", Better::lower, memory_MB}),
-    add_bench({"command: sweep's peak memory, over that of 10,000 rows", 1.1, "times", Better::lower,
+    add_bench({"command: sweep's peak memory, over that of 10,000 rows",
+               1.1,
+               "times",
+               Better::lower,
                memory_growth}),
-    add_bench({"command: plan, 22B on 8 GPUs, Calculon's choices and more", 30, "s", Better::lower, plan_s}),
+    add_bench({"command: plan, 22B on 8 GPUs, Calculon's choices and more",
+               30,
+               "s",
+               Better::lower,
+               plan_s}),
     add_bench({"command: candidates of that plan", 290624, "", Better::higher, plan_candidates}),
-    add_bench({"command: predict, start to end", 30, "ms", Better::lower,
+    add_bench({"command: predict, start to end",
+               30,
+               "ms",
+               Better::lower,
                [](const BenchContext& c) { return predict_ms(c, &Process::seconds); }}),
-    add_bench({"command: predict, processor's time", 30, "ms", Better::lower,
+    add_bench({"command: predict, processor's time",
+               30,
+               "ms",
+               Better::lower,
                [](const BenchContext& c) { return predict_ms(c, &Process::cpu_s); }}),
 };
 

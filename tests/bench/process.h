@@ -7,10 +7,10 @@ namespace stepsight::bench {
 
 struct Process {
   bool succeeded = false;
-  double seconds = 0;      // on the clock
-  double cpu_s = 0;        // of all its threads
-  double peak_bytes = 0;   // resident, at most
-  std::string output;      // what it wrote to standard output
+  double seconds = 0;     // on the clock
+  double cpu_s = 0;       // of all its threads
+  double peak_bytes = 0;  // resident, at most
+  std::string output;     // what it wrote to standard output
 };
 
 // words[0] is the program. Standard error goes nowhere.

@@ -64,8 +64,9 @@ ModelShape gpt3(std::int64_t layers, std::int64_t hidden, std::int64_t heads) {
 }
 
 double llama_rate(const BenchContext&) {
-  return rate(4000, llama_on_eight(),
-              [](Scenario& s, std::size_t i) { s.training.batch = static_cast<std::int64_t>(i) + 1; });
+  return rate(4000, llama_on_eight(), [](Scenario& s, std::size_t i) {
+    s.training.batch = static_cast<std::int64_t>(i) + 1;
+  });
 }
 
 double gpt3_rate(const BenchContext&) {
@@ -110,7 +111,10 @@ const int registered[] = {
                "/s",
                Better::higher,
                gpt3_rate}),
-    add_bench({"predict: GPT of 8 layers, TP 8 on 1,024 GPUs", 50, "ms", Better::lower,
+    add_bench({"predict: GPT of 8 layers, TP 8 on 1,024 GPUs",
+               50,
+               "ms",
+               Better::lower,
                thousand_gpus_ms}),
 };
 

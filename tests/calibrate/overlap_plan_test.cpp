@@ -36,10 +36,10 @@ TEST_CASE("no setting is planned twice, and each belongs to its group's channels
 }
 
 TEST_CASE("a window lasts four milliseconds, or two instances of what runs beside") {
-  CHECK(work_instances(1400, 100) == 3);     // 4 ms
-  CHECK(work_instances(50, 1400) == 80);     // still 4 ms
-  CHECK(work_instances(50, 7600) == 304);    // twice 7.6 ms
-  CHECK(work_instances(9000, 100) == 1);     // at least one
+  CHECK(work_instances(1400, 100) == 3);   // 4 ms
+  CHECK(work_instances(50, 1400) == 80);   // still 4 ms
+  CHECK(work_instances(50, 7600) == 304);  // twice 7.6 ms
+  CHECK(work_instances(9000, 100) == 1);   // at least one
   CHECK(work_instances(1, 100) == most_queued);
   CHECK_THROWS_AS(work_instances(0, 1), std::logic_error);
 }

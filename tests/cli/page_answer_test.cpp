@@ -29,8 +29,7 @@ WhatIf what_if(const ScenarioFlags& flags) {
   const FilesRead files;
   const ScenarioReport report = answer_report(flags, profiles);
   const Scenario& focus = report.focus.scenario;
-  const auto out = what_if_of(
-      flags, focus, profiles, files, {"", "program", "code"}, Words("en"));
+  const auto out = what_if_of(flags, focus, profiles, files, {"", "program", "code"}, Words("en"));
   REQUIRE(out);
   return *out;
 }
@@ -91,7 +90,10 @@ TEST_CASE("every value of a control can be asked, and the own one changes nothin
 }
 
 TEST_CASE("a question without a link has the controls of the one that is chosen for it") {
-  const WhatIf all = what_if(asked({{"name", "llama2-7b"}, {"gpu", "h200-sxm"}, {"gpus", "8"}, {"batch", "4"},
+  const WhatIf all = what_if(asked({{"name", "llama2-7b"},
+                                    {"gpu", "h200-sxm"},
+                                    {"gpus", "8"},
+                                    {"batch", "4"},
                                     {"seq", "2048"}}));
   CHECK(control(all, "gpus").values.back().text == "128");
   CHECK(control(all, "batch").values.size() == 7);  // 1 to 64

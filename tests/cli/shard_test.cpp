@@ -25,17 +25,25 @@ TEST_CASE("the stretches of all shards in order are the whole sweep") {
 TEST_CASE("a shard is I/N with I from 1 to N") {
   CHECK(parse_shard("2/8").number == 2);
   CHECK(parse_shard("2/8").of == 8);
-  for (const char* text : {"0/8", "9/8", "1", "/", "1/", "a/b", "1/2/3", "-1/2", "1/99999999999999999999"}) {
+  for (const char* text :
+       {"0/8", "9/8", "1", "/", "1/", "a/b", "1/2/3", "-1/2", "1/99999999999999999999"}) {
     INFO(text);
     CHECK_THROWS_AS(parse_shard(text), UserError);
   }
 }
 
 TEST_CASE("a Slurm array or an MPI launcher says which shard this is") {
-  const char* const names[] = {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT",
-                               "SLURM_ARRAY_TASK_MIN", "OMPI_COMM_WORLD_RANK",
-                               "OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMIX_SIZE", "PMI_RANK",
-                               "PMI_SIZE", "SLURM_PROCID", "SLURM_NTASKS"};
+  const char* const names[] = {"SLURM_ARRAY_TASK_ID",
+                               "SLURM_ARRAY_TASK_COUNT",
+                               "SLURM_ARRAY_TASK_MIN",
+                               "OMPI_COMM_WORLD_RANK",
+                               "OMPI_COMM_WORLD_SIZE",
+                               "PMIX_RANK",
+                               "PMIX_SIZE",
+                               "PMI_RANK",
+                               "PMI_SIZE",
+                               "SLURM_PROCID",
+                               "SLURM_NTASKS"};
   for (const char* name : names) ::unsetenv(name);
   CHECK_THROWS_AS(parse_shard("auto"), UserError);
   ::setenv("OMPI_COMM_WORLD_RANK", "0", 1);

@@ -9,8 +9,8 @@ namespace stepsight {
 
 struct FuzzReader {
   std::string_view name;
-  // Reads; throws UserError for what a person can mend, and aborts where something impossible was let
-  // through.
+  // Reads; throws UserError for what a person can mend, and aborts where something impossible was
+  // let through.
   void (*read)(std::string_view text);
   std::vector<std::string> (*seeds)();
 };

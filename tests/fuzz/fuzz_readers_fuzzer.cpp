@@ -1,5 +1,3 @@
-#include "tests/fuzz/fuzz_readers.h"
-
 #include <array>
 #include <cmath>
 #include <cstdlib>
@@ -31,6 +29,7 @@
 #include "model/io/trace_file.h"
 #include "model/scenario_rules.h"
 #include "model/steady_window.h"
+#include "tests/fuzz/fuzz_readers.h"
 #include "tests/model/io/step_log_samples.h"
 #include "tests/model/io/toy_recording.h"
 
@@ -55,9 +54,11 @@ void require_sound(const StepLog& log) {
     require(!r.seconds || (std::isfinite(*r.seconds) && *r.seconds > 0));
     require(!r.rate || (std::isfinite(*r.rate) && *r.rate > 0));
   }
-  for (const LoggedPart& p : log.parts) require(std::isfinite(p.seconds) && p.seconds >= 0 && p.count > 0);
+  for (const LoggedPart& p : log.parts)
+    require(std::isfinite(p.seconds) && p.seconds >= 0 && p.count > 0);
   if (const auto w = steady_window(log.steps)) {
-    require(std::isfinite(w->step_seconds) && w->step_seconds > 0 && std::isfinite(w->mean_seconds));
+    require(std::isfinite(w->step_seconds) && w->step_seconds > 0 &&
+            std::isfinite(w->mean_seconds));
     require(w->low_seconds <= w->step_seconds && w->step_seconds <= w->high_seconds);
     require(w->stall_share >= 0 && w->stall_share <= 1);
   }
@@ -90,10 +91,13 @@ void read_utilisation_samples(std::string_view text) {
 }
 
 Seeds utilisation_seeds() {
-  return {"# gpu   pwr gtemp mtemp    sm   mem  mclk  pclk\n# Idx     W     C     C     %     %   MHz   MHz\n"
-          "    0   300    60    70    98    55  2619  1980\n    1   120    50    60    25    10  2619  1600\n",
-          "timestamp, index, utilization.gpu [%], power.draw [W], clocks.sm [MHz]\n"
-          "2026/01/05 10:00:00.123, 0, 35 %, 120.10 W, 1980 MHz\n"};
+  return {
+      "# gpu   pwr gtemp mtemp    sm   mem  mclk  pclk\n# Idx     W     C     C     %     %   MHz  "
+      " MHz\n"
+      "    0   300    60    70    98    55  2619  1980\n    1   120    50    60    25    10  2619  "
+      "1600\n",
+      "timestamp, index, utilization.gpu [%], power.draw [W], clocks.sm [MHz]\n"
+      "2026/01/05 10:00:00.123, 0, 35 %, 120.10 W, 1980 MHz\n"};
 }
 
 void read_nccl_lines(std::string_view text) {
@@ -103,19 +107,21 @@ void read_nccl_lines(std::string_view text) {
 }
 
 Seeds nccl_line_seeds() {
-  return {"gpu-a:39155:39182 [0] NCCL INFO NCCL version 2.24.3+cuda12.6\n"
-          "gpu-a:39155:39182 [0] NCCL INFO NET/IB : No device found.\n"
-          "gpu-a:39155:39182 [0] NCCL INFO Using network Socket\n"
-          "gpu-a:39155:39182 [0] NCCL INFO Channel 00 : 0[1000] -> 1[21000] via SHM/direct/direct\n"
-          "gpu-a:39155:39182 [0] NCCL INFO Channel 01/0 : 7[7] -> 8[0] [send] via NET/IB/3/GDRDMA\n"
-          "gpu-a:39155:39182 [0] NCCL INFO comm 0x55aa rank 0 nranks 4 - Init COMPLETE\n"
-          "gpu-a:39155:39182 [0] NCCL INFO AllReduce: 4194304 Bytes -> Algo RING proto SIMPLE\n"};
+  return {
+      "gpu-a:39155:39182 [0] NCCL INFO NCCL version 2.24.3+cuda12.6\n"
+      "gpu-a:39155:39182 [0] NCCL INFO NET/IB : No device found.\n"
+      "gpu-a:39155:39182 [0] NCCL INFO Using network Socket\n"
+      "gpu-a:39155:39182 [0] NCCL INFO Channel 00 : 0[1000] -> 1[21000] via SHM/direct/direct\n"
+      "gpu-a:39155:39182 [0] NCCL INFO Channel 01/0 : 7[7] -> 8[0] [send] via NET/IB/3/GDRDMA\n"
+      "gpu-a:39155:39182 [0] NCCL INFO comm 0x55aa rank 0 nranks 4 - Init COMPLETE\n"
+      "gpu-a:39155:39182 [0] NCCL INFO AllReduce: 4194304 Bytes -> Algo RING proto SIMPLE\n"};
 }
 
 void require_sound(const CollectiveLog& log) {
   require(log.ranks > 0 && log.nodes > 0);
   for (const CollectiveLogRow& row : log.rows) {
-    require(std::isfinite(row.bytes) && row.bytes > 0 && std::isfinite(row.time_us) && row.time_us > 0);
+    require(std::isfinite(row.bytes) && row.bytes > 0 && std::isfinite(row.time_us) &&
+            row.time_us > 0);
     require(std::isfinite(row.busbw_GBps));
   }
 }
@@ -131,17 +137,19 @@ void read_p2p(std::string_view text) {
 }
 
 Seeds nccl_tests_seeds() {
-  return {"# Collective test starting: all_reduce_perf\n"
-          "#  Rank  0 Group  0 Pid  1 on      gpu-a device  0 [0000:01:00] NVIDIA GeForce RTX 4090\n"
-          "#  Rank  1 Group  0 Pid  1 on      gpu-a device  1 [0000:21:00] NVIDIA GeForce RTX 4090\n"
-          "#       size         count      type   redop    root     time   algbw   busbw  #wrong\n"
-          "     1048576        262144     float     sum      -1    283.1    3.70    3.70       0\n",
-          "| payload |    busbw   |    algbw   |\n| ------: | ---------: | ---------: |\n"
-          "|   32KiB |   1.44GBps |   0.82GBps |\n|   16GiB | 482.26GBps | 275.58GBps |\n",
-          "[NVIDIA GeForce RTX 3090, pciBusID: 1, pciDeviceID: 0, pciDomainID:0]\n"
-          "Device=0 CANNOT Access Peer Device=1\nP2P Connectivity Matrix\n     D\\D     0     1\n"
-          "     0\t     1     0\n     1\t     0     1\nBidirectional P2P=Disabled Bandwidth Matrix (GB/s)\n"
-          "   D\\D     0      1\n     0 832.58  16.10\n     1  16.00 835.01\n"};
+  return {
+      "# Collective test starting: all_reduce_perf\n"
+      "#  Rank  0 Group  0 Pid  1 on      gpu-a device  0 [0000:01:00] NVIDIA GeForce RTX 4090\n"
+      "#  Rank  1 Group  0 Pid  1 on      gpu-a device  1 [0000:21:00] NVIDIA GeForce RTX 4090\n"
+      "#       size         count      type   redop    root     time   algbw   busbw  #wrong\n"
+      "     1048576        262144     float     sum      -1    283.1    3.70    3.70       0\n",
+      "| payload |    busbw   |    algbw   |\n| ------: | ---------: | ---------: |\n"
+      "|   32KiB |   1.44GBps |   0.82GBps |\n|   16GiB | 482.26GBps | 275.58GBps |\n",
+      "[NVIDIA GeForce RTX 3090, pciBusID: 1, pciDeviceID: 0, pciDomainID:0]\n"
+      "Device=0 CANNOT Access Peer Device=1\nP2P Connectivity Matrix\n     D\\D     0     1\n"
+      "     0\t     1     0\n     1\t     0     1\nBidirectional P2P=Disabled Bandwidth Matrix "
+      "(GB/s)\n"
+      "   D\\D     0      1\n     0 832.58  16.10\n     1  16.00 835.01\n"};
 }
 
 void read_matrix(std::string_view text) {
@@ -149,25 +157,32 @@ void read_matrix(std::string_view text) {
 }
 
 Seeds matrix_seeds() {
-  return {"        GPU0    GPU1    NIC0    CPU Affinity    NUMA Affinity\nGPU0     X      PHB     SYS     0-23    0\n"
-          "GPU1    PHB      X      SYS     0-23    0\nNIC0    SYS     SYS      X\n"};
+  return {
+      "        GPU0    GPU1    NIC0    CPU Affinity    NUMA Affinity\nGPU0     X      PHB     SYS  "
+      "   0-23    0\n"
+      "GPU1    PHB      X      SYS     0-23    0\nNIC0    SYS     SYS      X\n"};
 }
 
 void read_scenario_file(std::string_view text) {
   const ScenarioFile file = read_scenario_text("fuzz.toml", text);
   require(!file.points.empty());
   const std::size_t step = 1 + file.points.size() / 20;
-  for (std::size_t i = 0; i < file.points.size(); i += step) require(violations(file.points[i]).empty());
+  for (std::size_t i = 0; i < file.points.size(); i += step)
+    require(violations(file.points[i]).empty());
 }
 
 Seeds scenario_seeds() {
-  return {"[model]\nfamily = \"llama\"\nlayers = 2\nhidden = 96\nheads = 4\nffn = 200\nvocab = 1000\nmax_seq = 77\n"
-          "[training]\nglobal_batch = 24\nprecision = [\"amp-fp16\", \"bf16\"]\n[cluster]\ngpu = \"a\"\n"
-          "gpus = [1, 2, 4]\nlink = \"b\"\n[parallel]\nbucket_cap_MB = 12.5\noverlap = false\n",
-          "[model]\nname = \"gpt2-124m\"\n[training]\nbatch = 1\n[cluster]\ngpu = \"h200-sxm\"\ngpus = 8\nnodes = 4\n"
-          "link = \"pcie4-x16-p2p\"\n[cluster.topology]\nmachines_per_leaf = 2\nedges = [\n"
-          "{ from = \"gpu0-1\", to = \"switch0-1\" }, { from = \"switch0-1\", to = \"socket0\" },\n"
-          "{ from = \"nic0\", to = \"leaf0\", wire = \"200G-ib\" }]\n"};
+  return {
+      "[model]\nfamily = \"llama\"\nlayers = 2\nhidden = 96\nheads = 4\nffn = 200\nvocab = "
+      "1000\nmax_seq = 77\n"
+      "[training]\nglobal_batch = 24\nprecision = [\"amp-fp16\", \"bf16\"]\n[cluster]\ngpu = "
+      "\"a\"\n"
+      "gpus = [1, 2, 4]\nlink = \"b\"\n[parallel]\nbucket_cap_MB = 12.5\noverlap = false\n",
+      "[model]\nname = \"gpt2-124m\"\n[training]\nbatch = 1\n[cluster]\ngpu = \"h200-sxm\"\ngpus = "
+      "8\nnodes = 4\n"
+      "link = \"pcie4-x16-p2p\"\n[cluster.topology]\nmachines_per_leaf = 2\nedges = [\n"
+      "{ from = \"gpu0-1\", to = \"switch0-1\" }, { from = \"switch0-1\", to = \"socket0\" },\n"
+      "{ from = \"nic0\", to = \"leaf0\", wire = \"200G-ib\" }]\n"};
 }
 
 void read_config(std::string_view text) {
@@ -176,9 +191,11 @@ void read_config(std::string_view text) {
 }
 
 Seeds config_seeds() {
-  return {"{\"architectures\": [\"LlamaForCausalLM\"], \"hidden_size\": 4096, \"intermediate_size\": 14336, "
-          "\"max_position_embeddings\": 8192, \"model_type\": \"llama\", \"num_attention_heads\": 32, "
-          "\"num_hidden_layers\": 32, \"num_key_value_heads\": 8, \"vocab_size\": 128256}"};
+  return {
+      "{\"architectures\": [\"LlamaForCausalLM\"], \"hidden_size\": 4096, \"intermediate_size\": "
+      "14336, "
+      "\"max_position_embeddings\": 8192, \"model_type\": \"llama\", \"num_attention_heads\": 32, "
+      "\"num_hidden_layers\": 32, \"num_key_value_heads\": 8, \"vocab_size\": 128256}"};
 }
 
 void read_runs_file(std::string_view text) {
@@ -188,12 +205,17 @@ void read_runs_file(std::string_view text) {
 }
 
 Seeds runs_seeds() {
-  return {"id,source,source_table,gpu,gpus,nodes,model,family,params,layers,hidden,heads,kv_heads,ffn_hidden,vocab,"
-          "seq_len,micro_batch,global_batch,grad_accum,precision,dp,tp,pp,vpp,cp,ep,sharding,step_time_s,complete,"
-          "flag,notes,std_family,std_gpu,std_compute,std_grad_bytes,std_dp,std_overlap,std_offload,std_recompute,"
-          "std_flash,std_compile,std_intra,std_inter_gbps_per_node\n"
-          "R1,s,t,\"H200, SXM\",2,1,gpt2,\"a \"\"b\"\"\",124475904,12,768,12,12,3072,50304,1024,8,16,1,bf16,2,1,1,,1,"
-          "1,none,0.01,yes,,,gpt,h200-sxm,bf16,2,ddp,,,none,yes,no,nvswitch,\n"};
+  return {
+      "id,source,source_table,gpu,gpus,nodes,model,family,params,layers,hidden,heads,kv_heads,ffn_"
+      "hidden,vocab,"
+      "seq_len,micro_batch,global_batch,grad_accum,precision,dp,tp,pp,vpp,cp,ep,sharding,step_time_"
+      "s,complete,"
+      "flag,notes,std_family,std_gpu,std_compute,std_grad_bytes,std_dp,std_overlap,std_offload,std_"
+      "recompute,"
+      "std_flash,std_compile,std_intra,std_inter_gbps_per_node\n"
+      "R1,s,t,\"H200, SXM\",2,1,gpt2,\"a "
+      "\"\"b\"\"\",124475904,12,768,12,12,3072,50304,1024,8,16,1,bf16,2,1,1,,1,"
+      "1,none,0.01,yes,,,gpt,h200-sxm,bf16,2,ddp,,,none,yes,no,nvswitch,\n"};
 }
 
 std::unique_ptr<TraceStream> stream_of(std::string_view text) {
@@ -209,7 +231,8 @@ std::unique_ptr<TraceStream> stream_of(std::string_view text) {
 void read_trace(std::string_view text) {
   const TraceSurvey survey = survey_trace(*stream_of(text));
   const TraceWindow window = steady_window(survey);
-  const TracedStep step = traced_step("fuzz.json", survey, window, collect_trace(*stream_of(text), window));
+  const TracedStep step =
+      traced_step("fuzz.json", survey, window, collect_trace(*stream_of(text), window));
   for (const TracedKernel& k : step.kernels) require(std::isfinite(k.seconds) && k.seconds >= 0);
 }
 

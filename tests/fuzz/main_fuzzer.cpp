@@ -1,5 +1,5 @@
-// libFuzzer's entry. `--reader=NAME` says which reader; `--list` prints their names; `--seeds=DIR` writes
-// each reader's seeds into DIR/NAME, which is where a run's corpus grows.
+// libFuzzer's entry. `--reader=NAME` says which reader; `--list` prints their names; `--seeds=DIR`
+// writes each reader's seeds into DIR/NAME, which is where a run's corpus grows.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -54,7 +54,8 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
     }
   }
   if (chosen != nullptr) return 0;
-  std::fputs("usage: stepsight_fuzz --reader=NAME [libFuzzer's arguments]; --list; --seeds=DIR\n", stderr);
+  std::fputs("usage: stepsight_fuzz --reader=NAME [libFuzzer's arguments]; --list; --seeds=DIR\n",
+             stderr);
   std::exit(2);
 }
 

@@ -14,17 +14,34 @@ using namespace stepsight;
 
 namespace {
 
-const std::array<const char*, 16> nasty{
-    "1e308", "-1", "0", "9223372036854775807", "18446744073709551615", "null", "true", "[]", "{}",
-    "\"\"", "\"X\"", "\xff", "[[[", "}", "-0.0", "1e17"};
+const std::array<const char*, 16> nasty{"1e308",
+                                        "-1",
+                                        "0",
+                                        "9223372036854775807",
+                                        "18446744073709551615",
+                                        "null",
+                                        "true",
+                                        "[]",
+                                        "{}",
+                                        "\"\"",
+                                        "\"X\"",
+                                        "\xff",
+                                        "[[[",
+                                        "}",
+                                        "-0.0",
+                                        "1e17"};
 
 std::string damaged(std::string text, std::mt19937& random) {
   const std::size_t edits = 1 + random() % 4;
   for (std::size_t i = 0; i < edits; ++i) {
     const std::size_t at = random() % text.size();
     switch (random() % 4) {
-      case 0: text[at] = static_cast<char>(random() % 256); break;
-      case 1: text.erase(at, 1 + random() % 40); break;
+      case 0:
+        text[at] = static_cast<char>(random() % 256);
+        break;
+      case 1:
+        text.erase(at, 1 + random() % 40);
+        break;
       case 2: {  // a number for another
         const std::size_t digit = text.find_first_of("0123456789", at);
         if (digit == std::string::npos) break;
@@ -32,7 +49,9 @@ std::string damaged(std::string text, std::mt19937& random) {
         text.replace(digit, end - digit, nasty[random() % nasty.size()]);
         break;
       }
-      default: text.insert(at, nasty[random() % nasty.size()]); break;
+      default:
+        text.insert(at, nasty[random() % nasty.size()]);
+        break;
     }
     if (text.empty()) text = " ";
   }

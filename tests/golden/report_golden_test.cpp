@@ -61,9 +61,12 @@ StudyPoint some_point(std::int64_t gpus) {
   p.uncertainty.effects[index(StepInput::products)] = 0.05;
   p.uncertainty.term_log_sd[static_cast<std::size_t>(ErrorTerm::host)] = several ? 0.04 : 0.08;
   p.uncertainty.log_sd = std::hypot(0.05, several ? 0.04 : 0.08);
-  p.uncertainty.contributions = {
-      {"host issue", 0.08, 0.7, InputOrigin::class_value, "stepsight calibrate --quick -o my-card.toml"},
-      {"matrix products", 0.05, 0.3, InputOrigin::measured, ""}};
+  p.uncertainty.contributions = {{"host issue",
+                                  0.08,
+                                  0.7,
+                                  InputOrigin::class_value,
+                                  "stepsight calibrate --quick -o my-card.toml"},
+                                 {"matrix products", 0.05, 0.3, InputOrigin::measured, ""}};
   p.weak.one_gpu = Seconds{0.1};
   p.weak.step = r.step;
   p.weak.scaling = {0.8 * n / (several ? 1 : 0.8), several ? 0.8 : 1};

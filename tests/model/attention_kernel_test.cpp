@@ -45,7 +45,9 @@ TEST_CASE("each generation of FlashAttention is faster than the one before") {
   for (const char* name : {"a100-sxm-80", "h100-sxm", "v100-sxm", "b200-sxm"}) {
     const GpuProfile gpu = read_profile(name);
     for (const bool backward : {false, true}) {
-      const auto time = [&](AttentionKernel k) { return cost(long_attention(k, backward), gpu).time.value; };
+      const auto time = [&](AttentionKernel k) {
+        return cost(long_attention(k, backward), gpu).time.value;
+      };
       INFO(name << (backward ? " backward" : " forward"));
       CHECK(time(AttentionKernel::flash2) < time(AttentionKernel::flash1));
       CHECK(time(AttentionKernel::flash3) <= time(AttentionKernel::flash2) * 1.1);

@@ -41,7 +41,8 @@ TEST_CASE("all three directions of a convolution have its FLOP as a product") {
       c.groups = groups;
       const double rows = 32.0 * (stride == 1 ? 56 * 56 : 28 * 28);
       const double flop = 2 * rows * 128 * 64 * 9 / static_cast<double>(groups);
-      for (const auto direction : {ConvolutionDirection::forward, ConvolutionDirection::dgrad,
+      for (const auto direction : {ConvolutionDirection::forward,
+                                   ConvolutionDirection::dgrad,
                                    ConvolutionDirection::wgrad}) {
         c.direction = direction;
         CHECK(flops(c).value == flop);
@@ -56,14 +57,15 @@ TEST_CASE("an image's three channels are padded to eight") {
   CHECK(is_narrow(stem));
   CHECK_FALSE(is_narrow(three_by_three(1)));
   CHECK(implicit_gemm(stem, 132).k == 8 * 49);
-  // Its bytes are those of the three: image 3 x 224^2, filters 64 x 3 x 49, result 64 x 112^2, bf16.
+  // Its bytes are those of the three: image 3 x 224^2, filters 64 x 3 x 49, result 64 x 112^2,
+  // bf16.
   CHECK(bytes(stem).value == 2.0 * (3 * 224 * 224 + 64 * 3 * 49 + 64 * 112 * 112));
 }
 
 TEST_CASE("a convolution takes at least its bytes' time and grows with its batch") {
   const GpuProfile gpu = toy_gpu();
-  for (const auto direction : {ConvolutionDirection::forward, ConvolutionDirection::dgrad,
-                               ConvolutionDirection::wgrad}) {
+  for (const auto direction :
+       {ConvolutionDirection::forward, ConvolutionDirection::dgrad, ConvolutionDirection::wgrad}) {
     double before = 0;
     for (const std::int64_t batch : {1, 8, 64, 512}) {
       Convolution c = three_by_three(batch);
@@ -86,8 +88,7 @@ TEST_CASE("a fit gives back the parameters that convolution points were made wit
     for (const std::int64_t channels : {3, 64, 128, 256, 512}) {
       for (const std::int64_t size : {14, 28, 56}) {
         for (const std::int64_t kernel : {1, 3}) {
-          const Convolution c{batch, channels, size,      size, 256, kernel, kernel,
-                              1,     kernel / 2};
+          const Convolution c{batch, channels, size, size, 256, kernel, kernel, 1, kernel / 2};
           const Seconds product =
               convolution_product(c, class_values<GemmParameters>(), multiprocessors_of(gpu));
           m.convolutions.push_back({c, convolution_formula(c, product, truth).value * 1e6, 0});
@@ -119,8 +120,8 @@ TEST_CASE("the shipped H200 profile returns its measured convolutions, through t
   dgrad.direction = ConvolutionDirection::dgrad;
   Convolution wgrad{128, 64, 56, 56, 64, 3, 3, 1, 1};
   wgrad.direction = ConvolutionDirection::wgrad;
-  const std::array<Row, 3> rows{{{{128, 64, 56, 56, 64, 3, 3, 1, 1}, 70.048}, {dgrad, 77.024},
-                                 {wgrad, 74.336}}};
+  const std::array<Row, 3> rows{
+      {{{128, 64, 56, 56, 64, 3, 3, 1, 1}, 70.048}, {dgrad, 77.024}, {wgrad, 74.336}}};
   for (const Row& row : rows) {
     const Cost c = cost(row.shape, gpu);
     CHECK(c.measured);
@@ -129,21 +130,19 @@ TEST_CASE("the shipped H200 profile returns its measured convolutions, through t
 }
 
 TEST_CASE("a table of shapes takes convolutions and says what is wrong with one") {
-  const ShapeTable table =
-      read_shapes("t.csv", "op,batch,channels,size,out,kernel,stride\nconv_wgrad,8,64,56,128,3,2\n");
+  const ShapeTable table = read_shapes(
+      "t.csv", "op,batch,channels,size,out,kernel,stride\nconv_wgrad,8,64,56,128,3,2\n");
   const auto& c = std::get<Convolution>(table.shapes.front());
   CHECK(c.batch == 8);
   CHECK(c.padding == 1);
   CHECK(c.stride == 2);
   CHECK(c.direction == ConvolutionDirection::wgrad);
-  CHECK_THAT(message_of([] {
-               read_shapes("t.csv", "op,channels,size,out,kernel\nconv,3,4,8,5\n");
-             }),
-             match::ContainsSubstring("t.csv:2:12: ") && match::ContainsSubstring("must not exceed size"));
+  CHECK_THAT(
+      message_of([] { read_shapes("t.csv", "op,channels,size,out,kernel\nconv,3,4,8,5\n"); }),
+      match::ContainsSubstring("t.csv:2:12: ") && match::ContainsSubstring("must not exceed size"));
   CHECK_THAT(message_of([] { read_shapes("t.csv", "op,channels,size\nconv,3,8\n"); }),
              match::ContainsSubstring("needs a column 'out'"));
-  CHECK_THAT(message_of([] {
-               read_shapes("t.csv", "op,channels,size,out,groups\nconv,6,8,8,4\n");
-             }),
-             match::ContainsSubstring("must divide channels and out"));
+  CHECK_THAT(
+      message_of([] { read_shapes("t.csv", "op,channels,size,out,groups\nconv,6,8,8,4\n"); }),
+      match::ContainsSubstring("must divide channels and out"));
 }

@@ -129,7 +129,8 @@ TEST_CASE("rows that cannot be loaded in bulk leave fewer tiles to choose from")
   for (const std::int64_t off : {0, 8, 7, 4, 1}) {
     const Tiling best = best_tiling({2240, 1280 - off, 8192}, p, {100});
     CHECK((best.tile.rows == 224) == (off % 8 == 0));
-    if (off % 8 != 0) CHECK((best.tile.rows == 64 || best.tile.rows == 128 || best.tile.rows == 256));
+    if (off % 8 != 0)
+      CHECK((best.tile.rows == 64 || best.tile.rows == 128 || best.tile.rows == 256));
   }
 }
 
@@ -143,12 +144,14 @@ TEST_CASE("a product of few tiles is split along its depth") {
   CHECK(us({64, 64, 512}, p) == Approx(one_tile_us / 32 / 2).epsilon(0.01));
   // In four parts each multiprocessor has 4096 + 3000, in eight 2048 + 3000, in 48 341 + 3000.
   p.split_k = 3000;
-  CHECK(us({64, 64, 16384}, p) == Approx(one_tile_us * (16384 / 48.0 + 3000) / 16384).epsilon(0.01));
+  CHECK(us({64, 64, 16384}, p) ==
+        Approx(one_tile_us * (16384 / 48.0 + 3000) / 16384).epsilon(0.01));
   p.split_k = 16000;  // not worth it any more
   CHECK(us({64, 64, 16384}, p) == Approx(one_tile_us).epsilon(0.01));
 }
 
-TEST_CASE("fp32, and tf32 that is not along the depth, go to the kernels without asynchronous loads") {
+TEST_CASE(
+    "fp32, and tf32 that is not along the depth, go to the kernels without asynchronous loads") {
   const auto narrow = [](Dtype dtype, Layout layout) {
     return is_narrow({1024, 1024, 1024, 1, dtype, layout});
   };

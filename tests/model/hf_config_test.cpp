@@ -140,7 +140,8 @@ TEST_CASE("Mixtral's and DeepSeek's config.json give the built-in models") {
 TEST_CASE("an unknown model_type is answered with the known ones") {
   CHECK(message("{\n \"model_type\": \"lama\"\n}") ==
         "m/config.json:2:2: 'model_type' must be one of gpt2, llama, mistral, qwen2, mixtral, "
-        "deepseek_v2, deepseek_v3, bert, t5, vit, resnet, transfo-xl, got \"lama\"; did you mean 'llama'?");
+        "deepseek_v2, deepseek_v3, bert, t5, vit, resnet, transfo-xl, got \"lama\"; did you mean "
+        "'llama'?");
   CHECK(message("{}") == "m/config.json:1:1: missing key 'model_type' in the file");
 }
 

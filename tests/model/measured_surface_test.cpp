@@ -93,9 +93,9 @@ TEST_CASE("an average fades along sizes in which its points do not differ, too")
   CHECK(std::abs(row.at({0.5F, 12}).log_residual) < 1e-4);
 }
 
-
 TEST_CASE("points that are equally far give the same answer, in whatever order they came") {
-  // A grid, as designs are: from its middle and its edges many corners are equally far, more than are looked at.
+  // A grid, as designs are: from its middle and its edges many corners are equally far, more than
+  // are looked at.
   std::vector<Sample> samples;
   for (int i = 0; i < 5; ++i) {
     for (int j = 0; j < 5; ++j) {
@@ -123,8 +123,8 @@ TEST_CASE("points that are equally far give the same answer, in whatever order t
 }
 
 TEST_CASE("a memory of earlier queries changes no answer") {
-  // Steps as small as a sweep's, so that most find the neighbours of the query before, and jumps among them;
-  // few points and many, in one size and in several; two surfaces that share a memory.
+  // Steps as small as a sweep's, so that most find the neighbours of the query before, and jumps
+  // among them; few points and many, in one size and in several; two surfaces that share a memory.
   std::mt19937 random(5);
   std::uniform_real_distribution<float> anywhere(0, 8), nudge(-0.02F, 0.02F);
   for (const Interpolation how : {Interpolation::plane, Interpolation::average}) {
@@ -134,7 +134,8 @@ TEST_CASE("a memory of earlier queries changes no answer") {
           std::vector<Sample> samples;
           for (int i = 0; i < count; ++i) {
             Sample sample{{}, 0.01F * static_cast<float>(i % 17)};
-            for (int d = 0; d < sizes; ++d) sample.at[static_cast<std::size_t>(d)] = std::floor(anywhere(random) * 2) / 2;
+            for (int d = 0; d < sizes; ++d)
+              sample.at[static_cast<std::size_t>(d)] = std::floor(anywhere(random) * 2) / 2;
             samples.push_back(sample);
           }
           return MeasuredSurface(samples, how);

@@ -44,8 +44,8 @@ TEST_CASE("a mixture's model FLOP are 6 an active parameter and token, and atten
     const ModelShape s = read_model(name);
     const Training t = tokens(1, 4096);
     const double weights = active_parameters(s) - static_cast<double>(s.vocab * s.hidden);
-    // Per token and layer 2 x 2 x (query's + value's width) / 2 x seq forward, three times that with
-    // backward, half of it under the causal mask.
+    // Per token and layer 2 x 2 x (query's + value's width) / 2 x seq forward, three times that
+    // with backward, half of it under the causal mask.
     const double widths = static_cast<double>(
         s.kv_rank > 0 ? s.heads * (s.head_dim + s.rope_dim + s.v_dim) : 2 * s.heads * s.head_dim);
     const double attention = 0.5 * 6 * static_cast<double>(s.layers * t.seq) * widths;

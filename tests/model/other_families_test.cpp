@@ -93,7 +93,8 @@ TEST_CASE("cutoffs that do not rise are refused") {
   s.cutoff_2 = s.cutoff_1;
   REQUIRE(problems(s).size() == 1);
   CHECK(problems(s).front() ==
-        "cutoff_1, cutoff_2 and cutoff_3 must rise, and stay below vocab: 19997, 19997, 199997 of 267735");
+        "cutoff_1, cutoff_2 and cutoff_3 must rise, and stay below vocab: 19997, 19997, 199997 of "
+        "267735");
 }
 
 TEST_CASE("a measured Transformer-XL run says its memory, a ResNet run its net and images") {

@@ -1,5 +1,5 @@
-// What one rank of tensor, sequence and context parallelism does, against the whole model's work and
-// against published counts of bytes.
+// What one rank of tensor, sequence and context parallelism does, against the whole model's work
+// and against published counts of bytes.
 #include <algorithm>
 #include <span>
 #include <string>
@@ -175,7 +175,8 @@ TEST_CASE("ranks hold each parameter once, but for what each of them needs whole
     INFO(s.model.name << " tensor " << s.parallel.tensor);
     const StepWork rank = step_work(s);
     const ModelShape& m = s.model;
-    // Norms, biases after a sum and BERT's dense layers see a share of the tokens; positions see all.
+    // Norms, biases after a sum and BERT's dense layers see a share of the tokens; positions see
+    // all.
     const double everywhere =
         partial_elements(rank) + static_cast<double>((m.positions + m.token_types) * m.hidden);
     const double ranks = static_cast<double>(s.parallel.tensor);
@@ -185,8 +186,8 @@ TEST_CASE("ranks hold each parameter once, but for what each of them needs whole
 }
 
 TEST_CASE("a block sums four times tokens x hidden over its tensor-parallel ranks") {
-  // Narayanan et al. 2021, section 3.2: 8 b s h (t-1)/t elements a layer, forward and backward: four
-  // ring all-reduces of b s h, each 2 (t-1)/t on the wire.
+  // Narayanan et al. 2021, section 3.2: 8 b s h (t-1)/t elements a layer, forward and backward:
+  // four ring all-reduces of b s h, each 2 (t-1)/t on the wire.
   for (const char* name : {"gpt2-1558m", "llama2-7b", "llama3-8b", "bert-large"}) {
     for (const bool fused : {false, true}) {
       Scenario s = scenario(read_model(name), 2);
@@ -199,16 +200,16 @@ TEST_CASE("a block sums four times tokens x hidden over its tensor-parallel rank
       CHECK(bytes_of(plain.forward_exchanges, CollectiveKind::all_reduce) == 2 * message);
       CHECK(bytes_of(plain.backward_exchanges, CollectiveKind::all_reduce) == 2 * message);
       CHECK(plain.forward_exchanges.size() + plain.backward_exchanges.size() == 4);
-      // A gather and a scatter move what an all-reduce does; backward gathers the inputs of the split
-      // matrices once more, beside products (Korthikanti et al. 2022, section 4.2.2).
+      // A gather and a scatter move what an all-reduce does; backward gathers the inputs of the
+      // split matrices once more, beside products (Korthikanti et al. 2022, section 4.2.2).
       s.parallel.sequence = true;
       const StageWork split = step_work(s).block;
       CHECK(bytes_of(split.forward_exchanges, CollectiveKind::all_gather) == 2 * message);
       CHECK(bytes_of(split.forward_exchanges, CollectiveKind::reduce_scatter) == 2 * message);
       CHECK(bytes_of(split.backward_exchanges, CollectiveKind::reduce_scatter) == 2 * message);
       CHECK(bytes_of(split.backward_exchanges, CollectiveKind::all_gather) == 4 * message);
-      const auto beside = std::ranges::count_if(
-          split.backward_exchanges, [](const Exchange& e) { return e.beside > 0; });
+      const auto beside = std::ranges::count_if(split.backward_exchanges,
+                                                [](const Exchange& e) { return e.beside > 0; });
       CHECK(beside == 4);
     }
   }
@@ -294,14 +295,18 @@ TEST_CASE("recomputing operators repeats every other product and no attention") 
   // Of query-key-value, output, up and down the second and the last, which dropout needs.
   CHECK(products == 2);
   // Backward itself is as it was, and gradients come as late within it.
-  CHECK(std::ranges::equal(std::span(again.backward).subspan(more), std::span(plain.backward), {},
-                           &Operator::label, &Operator::label));
+  CHECK(std::ranges::equal(std::span(again.backward).subspan(more),
+                           std::span(plain.backward),
+                           {},
+                           &Operator::label,
+                           &Operator::label));
   for (std::size_t i = 0; i < plain.ready.size(); ++i) {
     CHECK(again.ready[i].after == plain.ready[i].after + more);
   }
 }
 
-TEST_CASE("selective recomputation runs the attention's core again, and nothing with flash attention") {
+TEST_CASE(
+    "selective recomputation runs the attention's core again, and nothing with flash attention") {
   Scenario s = counted_block(1);
   const StageWork plain = step_work(s).block;
   s.training.recompute = Recompute::selective;
@@ -385,7 +390,7 @@ TEST_CASE("ring attention passes every block on, and its gradients home") {
 
 TEST_CASE("a sequence that is shared out keeps as many bytes less") {
   for (const ContextMode mode :
-         {ContextMode::ring, ContextMode::all_gather, ContextMode::all_to_all}) {
+       {ContextMode::ring, ContextMode::all_gather, ContextMode::all_to_all}) {
     Scenario s = scenario(read_model("llama3-8b"), 1);
     const double whole = step_work(s).block.saved_bytes;
     s = scenario(read_model("llama3-8b"), 1, 4);
@@ -423,8 +428,10 @@ TEST_CASE("splits that a model does not allow are named with what would do") {
   CHECK_THAT(message(s), match::ContainsSubstring("gpus must be tensor x pipeline"));
 }
 
-TEST_CASE("ranks that swap tokens for heads attend to whole sequences, and send each tensor's share") {
-  // Jacobs et al. 2023, section 3: of query, key, value and result each rank keeps one part in `ranks`.
+TEST_CASE(
+    "ranks that swap tokens for heads attend to whole sequences, and send each tensor's share") {
+  // Jacobs et al. 2023, section 3: of query, key, value and result each rank keeps one part in
+  // `ranks`.
   const ModelShape shape = read_model("llama3-8b");
   for (const std::int64_t ranks : {2, 4, 8}) {
     Scenario s = scenario(shape, 1, ranks);

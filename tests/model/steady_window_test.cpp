@@ -8,7 +8,8 @@ namespace {
 
 std::vector<LoggedStep> run(std::initializer_list<double> seconds) {
   std::vector<LoggedStep> out;
-  for (const double s : seconds) out.push_back({static_cast<std::int64_t>(out.size()), 1, s, {}, {}, {}});
+  for (const double s : seconds)
+    out.push_back({static_cast<std::int64_t>(out.size()), 1, s, {}, {}, {}});
   return out;
 }
 
@@ -32,7 +33,7 @@ TEST_CASE("periodic stalls are told apart from steps, with their distance and sh
   CHECK(w.stalls.front().index == 50);
   CHECK(w.stalls.front().extra_seconds == 10);
   CHECK(w.stall_every == 100);
-  CHECK(w.mean_seconds == Approx(1.1));             // (396 + 44) / 400
+  CHECK(w.mean_seconds == Approx(1.1));  // (396 + 44) / 400
   CHECK(w.stall_share == Approx(40.0 / 440.0));
 }
 
@@ -47,7 +48,8 @@ TEST_CASE("a noisy run without warm-up stays whole") {
 }
 
 TEST_CASE("entries count by the steps that they cover") {
-  const std::vector<LoggedStep> steps{{10, 10, 1.0, 0.5, {}, {}}, {11, 1, 1.2, 0.1, {}, {}}, {12, 1, 1.2, {}, {}, {}}};
+  const std::vector<LoggedStep> steps{
+      {10, 10, 1.0, 0.5, {}, {}}, {11, 1, 1.2, 0.1, {}, {}}, {12, 1, 1.2, {}, {}, {}}};
   const auto w = steady_window(steps).value();
   CHECK(w.step_seconds == 1.0);
   CHECK(w.mean_seconds == Approx((10 + 2.4) / 12));

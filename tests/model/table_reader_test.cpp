@@ -176,24 +176,32 @@ TEST_CASE("a key of very many dots is refused before it becomes a tree as deep")
 }
 
 // toml++ 3.3 reaches what it marks as unreachable on some of these.
-TEST_CASE("a character beyond ASCII stands in strings and comments only, and is refused by its place elsewhere") {
-  for (const char32_t c : {0xA0U, 0xE9U, 0x400U, 0x1680U, 0x2000U, 0x2E80U, 0x3000U, 0xFA30U, 0xFEFFU, 0x1F600U}) {
+TEST_CASE(
+    "a character beyond ASCII stands in strings and comments only, and is refused by its place "
+    "elsewhere") {
+  for (const char32_t c :
+       {0xA0U, 0xE9U, 0x400U, 0x1680U, 0x2000U, 0x2E80U, 0x3000U, 0xFA30U, 0xFEFFU, 0x1F600U}) {
     std::string utf8;
     if (c < 0x800) {
       utf8 = {static_cast<char>(0xC0 | (c >> 6)), static_cast<char>(0x80 | (c & 0x3F))};
     } else if (c < 0x10000) {
-      utf8 = {static_cast<char>(0xE0 | (c >> 12)), static_cast<char>(0x80 | ((c >> 6) & 0x3F)),
+      utf8 = {static_cast<char>(0xE0 | (c >> 12)),
+              static_cast<char>(0x80 | ((c >> 6) & 0x3F)),
               static_cast<char>(0x80 | (c & 0x3F))};
     } else {
-      utf8 = {static_cast<char>(0xF0 | (c >> 18)), static_cast<char>(0x80 | ((c >> 12) & 0x3F)),
-              static_cast<char>(0x80 | ((c >> 6) & 0x3F)), static_cast<char>(0x80 | (c & 0x3F))};
+      utf8 = {static_cast<char>(0xF0 | (c >> 18)),
+              static_cast<char>(0x80 | ((c >> 12) & 0x3F)),
+              static_cast<char>(0x80 | ((c >> 6) & 0x3F)),
+              static_cast<char>(0x80 | (c & 0x3F))};
     }
     INFO(static_cast<std::uint32_t>(c));
-    for (const std::string& text : {"x" + utf8 + " = 1", "x = " + utf8 + "1", "[x" + utf8 + "]", "x = 1" + utf8}) {
-      CHECK_THAT(syntax("y = 2\n" + text), match::ContainsSubstring("x.toml:2:") &&
-                                               match::ContainsSubstring("beyond ASCII"));
+    for (const std::string& text :
+         {"x" + utf8 + " = 1", "x = " + utf8 + "1", "[x" + utf8 + "]", "x = 1" + utf8}) {
+      CHECK_THAT(syntax("y = 2\n" + text),
+                 match::ContainsSubstring("x.toml:2:") && match::ContainsSubstring("beyond ASCII"));
     }
-    CHECK_NOTHROW(parse_toml("x.toml", "x = \"" + utf8 + "\" # " + utf8 + "\n\"" + utf8 + "\" = '" + utf8 + "'\n"));
+    CHECK_NOTHROW(parse_toml(
+        "x.toml", "x = \"" + utf8 + "\" # " + utf8 + "\n\"" + utf8 + "\" = '" + utf8 + "'\n"));
   }
   CHECK_NOTHROW(parse_toml("x.toml", "\xEF\xBB\xBFx = 1\n"));
 }

@@ -20,8 +20,11 @@ TEST_CASE("a traced step has its kernels in the order of the GPU, each in its pa
   const TracedStep s = toy_step();
   REQUIRE(s.kernels.size() == 5);
   const std::array<double, 5> us{20, 8, 30, 5, 40};
-  const std::array<StepPart, 5> parts{StepPart::forward, StepPart::forward, StepPart::backward,
-                                      StepPart::backward, StepPart::optimizer};
+  const std::array<StepPart, 5> parts{StepPart::forward,
+                                      StepPart::forward,
+                                      StepPart::backward,
+                                      StepPart::backward,
+                                      StepPart::optimizer};
   for (std::size_t i = 0; i < 5; ++i) {
     INFO(i);
     CHECK(s.kernels[i].seconds == Approx(us[i] * 1e-6));
@@ -106,8 +109,8 @@ TEST_CASE("of several marked steps the one of median length is taken, without th
   const std::array<double, 5> at{0, 900, 1060, 1260, 1440};
   for (int i = 0; i < 4; ++i) {
     const auto n = static_cast<std::size_t>(i);
-    trace.add("user_annotation", "ProfilerStep#" + std::to_string(i + 7), 1, at[n],
-              at[n + 1] - at[n]);
+    trace.add(
+        "user_annotation", "ProfilerStep#" + std::to_string(i + 7), 1, at[n], at[n + 1] - at[n]);
     add_toy_step(trace, at[n] + 5, 100 * (i + 1));
   }
   const TracedStep s = step_of(trace.text());
@@ -127,7 +130,8 @@ TEST_CASE("without marks a step is what lies between two updates of the same opt
   CHECK(s.gradients.size() == 2);
 }
 
-TEST_CASE("backward passes that give the same gradients are micro-steps, of which the last is kept") {
+TEST_CASE(
+    "backward passes that give the same gradients are micro-steps, of which the last is kept") {
   ToyTrace trace;
   // Forward and backward alone, then a whole step.
   trace.add("cpu_op", "aten::mm", 1, -200, 10, "\"External id\": 901");
@@ -135,7 +139,11 @@ TEST_CASE("backward passes that give the same gradients are micro-steps, of whic
   trace.add("cpu_op", "autograd::engine::evaluate_function: MmBackward0", 2, -160, 20);
   trace.kernel("gemm", 902, 2, -155, 5, -145, 30);
   for (const double at : {-138.0, -130.0}) {
-    trace.add("cpu_op", "torch::autograd::AccumulateGrad", 2, at, 2,
+    trace.add("cpu_op",
+              "torch::autograd::AccumulateGrad",
+              2,
+              at,
+              2,
               "\"Input Dims\": [[7]], \"Input type\": [\"float\"]");
   }
   add_toy_step(trace, 0);

@@ -9,8 +9,8 @@ using namespace stepsight;
 
 namespace {
 
-// Gradients of these sizes, one kernel of backward each after `forward` kernels of forward; the i-th
-// from the end is first used by forward's i-th kernel.
+// Gradients of these sizes, one kernel of backward each after `forward` kernels of forward; the
+// i-th from the end is first used by forward's i-th kernel.
 TracedStep step_with(std::initializer_list<std::int64_t> sizes) {
   TracedStep s;
   const auto n = static_cast<std::uint32_t>(sizes.size());

@@ -185,7 +185,8 @@ TEST_CASE("a checkpoint that stops early leaves out what backward needs no resul
   REQUIRE(early.size() + 2 == whole.size());
   CHECK(whole[early.size()].label == "mlp down");
   CHECK(early.back().label == "gate x up");
-  // Dropout keeps a mask that it draws after the last product; a post-norm block its last norm's input.
+  // Dropout keeps a mask that it draws after the last product; a post-norm block its last norm's
+  // input.
   ModelShape gpt = read_model("gpt2-124m");
   gpt.dropout = 0.1;
   CHECK(repeated(gpt, true).back().label == "dropout");

@@ -152,8 +152,7 @@ TEST_CASE("a collective never beats its bus bandwidth, and grows with its messag
   }));
 }
 
-TEST_CASE(
-    "a product that is deeper by one step takes at most its share longer") {
+TEST_CASE("a product that is deeper by one step takes at most its share longer") {
   // Nothing is quantised along k, so that there is no jump.
   CHECK(rc::check([] {
     Gemm gemm = any_gemm();

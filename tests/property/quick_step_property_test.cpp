@@ -1,4 +1,5 @@
-// The quick walk of a step against the engine, which runs the step's program: the same to the picosecond.
+// The quick walk of a step against the engine, which runs the step's program: the same to the
+// picosecond.
 #include <rapidcheck.h>
 
 #include "simulate/quick_predict.h"
@@ -37,8 +38,8 @@ Scenario any_step() {
   s.parallel.bucket_cap_MB = between(1, 100);
   s.parallel.overlap = coin();
   s.parallel.sync_each_micro_step = coin();
-  s.parallel.strategy = std::array{Strategy::ddp, Strategy::zero1, Strategy::zero2}[
-      static_cast<std::size_t>(between(0, 2))];
+  s.parallel.strategy = std::array{
+      Strategy::ddp, Strategy::zero1, Strategy::zero2}[static_cast<std::size_t>(between(0, 2))];
   s.parallel.tensor = 1 << between(0, 1);
   s.parallel.overlap_tensor = false;
   s.parallel.sequence = s.parallel.tensor > 1 && coin();

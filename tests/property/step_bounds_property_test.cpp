@@ -34,7 +34,9 @@ Scenario any_split() {
     p.strategy = coin() ? Strategy::ddp : Strategy::zero1;
     if (p.schedule == PipelineSchedule::interleaved) p.chunks = 2;
   } else {
-    p.strategy = std::array{Strategy::ddp, Strategy::zero1, Strategy::zero2,
+    p.strategy = std::array{Strategy::ddp,
+                            Strategy::zero1,
+                            Strategy::zero2,
                             Strategy::fsdp}[static_cast<std::size_t>(between(0, 3))];
   }
   s.training.accumulation = p.pipeline * between(1, 3);
@@ -47,7 +49,8 @@ Scenario any_split() {
 TEST_CASE("a step is never shorter than what its priced parts prove") {
   std::size_t staged = 0;
   CHECK(rc::check([&] {
-    GpuProfile gpu = with_busbw(with_every_collective(toy_gpu_with_host(between(0, 40))), between(1, 400));
+    GpuProfile gpu =
+        with_busbw(with_every_collective(toy_gpu_with_host(between(0, 40))), between(1, 400));
     gpu.memory_bytes = 1e15;
     QuickPredictor predictor(gpu);
     const Scenario s = any_split();

@@ -1,5 +1,5 @@
-// The cost section of a report: what it says with and without prices, and that its figures are those of
-// simulate/money.h and simulate/marginal.h.
+// The cost section of a report: what it says with and without prices, and that its figures are
+// those of simulate/money.h and simulate/marginal.h.
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
@@ -76,7 +76,8 @@ TEST_CASE("a run's length without prices gives its time, and says which keys wou
   CHECK(json["text"].size() == 1);
 }
 
-TEST_CASE("the cost of a step, of a million tokens and of the run have intervals, rented and bought") {
+TEST_CASE(
+    "the cost of a step, of a million tokens and of the run have intervals, rented and bought") {
   const StudyPoint p = point(2, both);
   const auto json = json_of(cost_section(p, counts(both), Words()));
   const auto& rows = table(json, "cost");
@@ -85,7 +86,8 @@ TEST_CASE("the cost of a step, of a million tokens and of the run have intervals
     REQUIRE(at != rows.end());
     return *at;
   };
-  for (const auto& [way, spending] : {std::pair{"rented", *p.money->rent}, {"bought", *p.money->own}}) {
+  for (const auto& [way, spending] :
+       {std::pair{"rented", *p.money->rent}, {"bought", *p.money->own}}) {
     const auto check = [&](const std::string& what, const Figure& f) {
       const auto r = row(what + ", " + way);
       CHECK(r["value"] == f.value);
@@ -99,7 +101,9 @@ TEST_CASE("the cost of a step, of a million tokens and of the run have intervals
   CHECK(table(json, "purchase").back()["amount"] == 20000);
 }
 
-TEST_CASE("the chart has what a million tokens cost on each number of GPUs that fits, and so has its table") {
+TEST_CASE(
+    "the chart has what a million tokens cost on each number of GPUs that fits, and so has its "
+    "table") {
   const auto json = json_of(cost_section(point(4, both), counts(both), Words()));
   REQUIRE(json["charts"].size() == 1);
   const auto& chart = json["charts"][0];
@@ -117,7 +121,9 @@ TEST_CASE("the chart has what a million tokens cost on each number of GPUs that 
   }
 }
 
-TEST_CASE("each added card's throughput, price and payback stand in a table, and where it stops to be worth it") {
+TEST_CASE(
+    "each added card's throughput, price and payback stand in a table, and where it stops to be "
+    "worth it") {
   const auto json = json_of(cost_section(point(2, both), counts(both), Words()));
   const auto& rows = table(json, "next_cards");
   REQUIRE(rows.size() == 2);

@@ -21,11 +21,21 @@ Document nasty_document() {
   d.title = d.question = d.verdict = nasty;
   Section s{"part", nasty, {}};
   s.blocks.emplace_back(Paragraph{nasty});
-  s.blocks.emplace_back(DocTable{"t", nasty, {{"name", nasty, false}, {"v", nasty, true}}, {{nasty, Cell{nasty, 1.5}}}});
-  Chart chart{.id = "c", .title = nasty, .kind = ChartKind::bars, .x_title = nasty, .y_title = nasty, .unit = "s",
-              .categories = {nasty, "b"}, .x = {1, 2}, .series = {}, .labels = {nasty, "b"}};
+  s.blocks.emplace_back(DocTable{
+      "t", nasty, {{"name", nasty, false}, {"v", nasty, true}}, {{nasty, Cell{nasty, 1.5}}}});
+  Chart chart{.id = "c",
+              .title = nasty,
+              .kind = ChartKind::bars,
+              .x_title = nasty,
+              .y_title = nasty,
+              .unit = "s",
+              .categories = {nasty, "b"},
+              .x = {1, 2},
+              .series = {},
+              .labels = {nasty, "b"}};
   chart.series.push_back({"k", nasty, {1.0, 2.0}, {}, {}, false});
-  for (const ChartKind kind : {ChartKind::bars, ChartKind::waterfall, ChartKind::lines, ChartKind::scatter}) {
+  for (const ChartKind kind :
+       {ChartKind::bars, ChartKind::waterfall, ChartKind::lines, ChartKind::scatter}) {
     chart.kind = kind;
     chart.id += "x";
     s.blocks.emplace_back(chart);
@@ -94,16 +104,26 @@ TEST_CASE("the JSON of a document gives every text and figure back") {
 
 TEST_CASE("a figure that does not exist is null in JSON, never NaN") {
   Document d;
-  d.sections.push_back({"s", "s", {DocTable{"t", "", {{"v", "v", true}}, {{Cell{"-", NAN}}, {Cell{""}}}}}});
+  d.sections.push_back(
+      {"s", "s", {DocTable{"t", "", {{"v", "v", true}}, {{Cell{"-", NAN}}, {Cell{""}}}}}});
   const auto json = nlohmann::json::parse(document_json(d));
   CHECK(json["sections"][0]["tables"][0]["rows"][0]["v"].is_null());
   CHECK(json["sections"][0]["tables"][0]["rows"][1]["v"].is_null());
 }
 
 TEST_CASE("pictures of charts without a figure, or with one, are whole") {
-  for (const ChartKind kind : {ChartKind::bars, ChartKind::waterfall, ChartKind::lines, ChartKind::scatter}) {
-    Chart c{.id = "c", .title = "t", .kind = kind, .x_title = "", .y_title = "", .unit = "s", .categories = {},
-            .x = {}, .series = {{"k", "k", {}, {}, {}, false}}, .labels = {}};
+  for (const ChartKind kind :
+       {ChartKind::bars, ChartKind::waterfall, ChartKind::lines, ChartKind::scatter}) {
+    Chart c{.id = "c",
+            .title = "t",
+            .kind = kind,
+            .x_title = "",
+            .y_title = "",
+            .unit = "s",
+            .categories = {},
+            .x = {},
+            .series = {{"k", "k", {}, {}, {}, false}},
+            .labels = {}};
     for (int points = 0; points < 2; ++points) {
       const std::string svg = chart_svg(c);
       CHECK(svg.starts_with("<svg"));

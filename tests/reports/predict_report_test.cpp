@@ -33,8 +33,8 @@ PredictReport report_of(const ScenarioFile& file) {
     auto& values = report.coordinates.emplace_back();
     for (std::size_t a = 0; a < at.size(); ++a) values.push_back(file.axis_values[a][at[a]]);
   }
-  report.points =
-      study(file.points, [](const std::string&) -> const GpuProfile& { return h200(); }, ModelError{});
+  report.points = study(
+      file.points, [](const std::string&) -> const GpuProfile& { return h200(); }, ModelError{});
   return report;
 }
 

@@ -22,7 +22,8 @@ std::string without_sequences(const std::string& text) {
 
 TEST_CASE("colours add nothing but colours") {
   const std::string text =
-      "GPUs  step\n----  ----\n   1  5 ms\n\nmatrix products  72 ms  62 %  ####\n###\nDOES NOT FIT: 9 GB\n# x #\nend";
+      "GPUs  step\n----  ----\n   1  5 ms\n\nmatrix products  72 ms  62 %  ####\n###\nDOES NOT "
+      "FIT: 9 GB\n# x #\nend";
   const std::string coloured = with_colours(text);
   CHECK(without_sequences(coloured) == text);
   CHECK(coloured.find("\x1b[36m####\x1b[0m\n") != std::string::npos);

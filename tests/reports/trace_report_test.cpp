@@ -2,8 +2,9 @@
 
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
+
+#include <nlohmann/json.hpp>
 
 #include "tests/catch2.h"
 #include "tests/simulate/toy_scenario.h"

@@ -1,13 +1,12 @@
 #include "reports/words.h"
 
-#include "reports/certainty.h"
-#include "reports/text_table.h"
-#include "simulate/waterfall.h"
-
 #include <algorithm>
 #include <set>
 
 #include "model/errors.h"
+#include "reports/certainty.h"
+#include "reports/text_table.h"
+#include "simulate/waterfall.h"
 #include "tests/catch2.h"
 
 namespace stepsight {
@@ -53,14 +52,16 @@ TEST_CASE("the Chinese catalogue is Chinese, but for names that stay") {
     INFO(p.key);
     CHECK(words.text(p.key) != p.text);
     if (p.key == "input.gpu") continue;
-    CHECK(std::ranges::any_of(words.text(p.key), [](char c) { return static_cast<unsigned char>(c) > 0x7F; }));
+    CHECK(std::ranges::any_of(words.text(p.key),
+                              [](char c) { return static_cast<unsigned char>(c) > 0x7F; }));
   }
 }
 
 TEST_CASE("every input that a prediction can be unsure of has words") {
   for (const std::string& language : language_names()) {
     const Words words(language);
-    for (const std::string_view input : step_input_names) CHECK_FALSE(input_words(input, words).empty());
+    for (const std::string_view input : step_input_names)
+      CHECK_FALSE(input_words(input, words).empty());
     CHECK_FALSE(input_words("the model itself", words).empty());
     CHECK_FALSE(outside_words("shapes far from every measured one", words).empty());
   }
@@ -80,9 +81,11 @@ TEST_CASE("a language that is not there is named as the user's mistake") {
   CHECK_THROWS_AS(Words("xx"), UserError);
 }
 
-TEST_CASE("text with ideographs breaks between them, within 80 columns, and loses nothing but blanks") {
+TEST_CASE(
+    "text with ideographs breaks between them, within 80 columns, and loses nothing but blanks") {
   const std::string text =
-      "8 张 GPU 完成的工作量是单卡的 7.63 倍（每卡批量不变，扩展效率 95 %）；每步耗时 119 ms。瓶颈在 GPU 计算：每步有 100 % 的时间在计算。";
+      "8 张 GPU 完成的工作量是单卡的 7.63 倍（每卡批量不变，扩展效率 95 %）；每步耗时 119 "
+      "ms。瓶颈在 GPU 计算：每步有 100 % 的时间在计算。";
   const std::string wrapped = wrap(text);
   std::string joined;
   std::size_t columns = 0;

@@ -140,10 +140,12 @@ TEST_CASE("parts longer than the whole, and more than N times one, are contradic
   q.n = 1.1 * *q.one;
   q.evidence.communication = 2 * *q.one;
   CHECK(diagnose(q, &card(), untaught).verdict == Verdict::unexplained);
-  CHECK_THAT(diagnose(q, &card(), untaught).traps.front(), match::ContainsSubstring("longer than the whole"));
+  CHECK_THAT(diagnose(q, &card(), untaught).traps.front(),
+             match::ContainsSubstring("longer than the whole"));
   q.evidence.communication.reset();
   q.n = 0.8 * *q.one;
-  CHECK_THAT(diagnose(q, &card(), untaught).traps.front(), match::ContainsSubstring("more than N times one"));
+  CHECK_THAT(diagnose(q, &card(), untaught).traps.front(),
+             match::ContainsSubstring("more than N times one"));
 }
 
 TEST_CASE("a slower GPU of one's own hides more communication, and is expected to") {

@@ -10,8 +10,8 @@
 namespace stepsight {
 namespace {
 
-// Nothing is unsure but the wire, by the fifth that a link without a fit's error has, and what runs beside
-// it, by the tenth that nobody measured.
+// Nothing is unsure but the wire, by the fifth that a link without a fit's error has, and what runs
+// beside it, by the tenth that nobody measured.
 constexpr double wire_spread = 0.2;
 constexpr double overlap_spread = 0.1;
 ModelError of_inputs_alone() {

@@ -1,4 +1,5 @@
-// How the gradients of micro-steps become one: in the products, by autograd's adds, or by passes into fp32.
+// How the gradients of micro-steps become one: in the products, by autograd's adds, or by passes
+// into fp32.
 #include "model/transformer.h"
 #include "simulate/predict.h"
 #include "simulate/step_costs.h"
@@ -23,7 +24,9 @@ constexpr Precision master{Dtype::bf16, false, true};
 constexpr Precision summed{Dtype::bf16, false, true, true};
 
 // A host that costs nothing: passes show as they are.
-double step(const Scenario& s) { return predict_step(s, toy_gpu_with_host(0)).value; }
+double step(const Scenario& s) {
+  return predict_step(s, toy_gpu_with_host(0)).value;
+}
 
 }  // namespace
 
@@ -43,7 +46,8 @@ TEST_CASE("a sum in fp32 moves 26 bytes for each gradient, an add in 16 bits 6")
   CHECK(bytes(accumulate_pass(gradient, master)).value == 18e6);
 }
 
-TEST_CASE("sums in fp32 are all-reduced whole, other gradients scattered to those who update them") {
+TEST_CASE(
+    "sums in fp32 are all-reduced whole, other gradients scattered to those who update them") {
   CHECK(gradient_collective(summed) == CollectiveKind::all_reduce);
   CHECK(gradient_collective(master) == CollectiveKind::reduce_scatter);
 }

@@ -48,7 +48,8 @@ TEST_CASE("the loader's workers are bound by what their machine delivers") {
   CHECK(loading_time(s).value == Approx(32.0 / 400));
   s.irregular.node_samples_per_s = 800;  // four GPUs each: 200/s
   CHECK(loading_time(s).value == Approx(32.0 / 200));
-  s.cluster.gpus = s.cluster.nodes = 1;  // alone it has the machine's 800, so that its workers count
+  s.cluster.gpus = s.cluster.nodes =
+      1;  // alone it has the machine's 800, so that its workers count
   CHECK(loading_time(s).value == Approx(32.0 / 400));
 }
 

@@ -75,7 +75,8 @@ TEST_CASE("A handful of runs is refused") {
 }
 
 TEST_CASE("A source's project and the card make a group") {
-  CHECK(error_group("owner/name:docs/a.md", "h100-sxm") == error_group("owner/name:b.md", "h100-sxm"));
+  CHECK(error_group("owner/name:docs/a.md", "h100-sxm") ==
+        error_group("owner/name:b.md", "h100-sxm"));
   CHECK(error_group("owner/name:a", "h100-sxm") != error_group("owner/name:a", "a100-sxm-80"));
 }
 

@@ -1,7 +1,6 @@
 #include "simulate/link.h"
 
 #include "simulate/price_cache.h"
-
 #include "tests/catch2.h"
 #include "tests/model/message_of.h"
 #include "tests/model/toy_gpu.h"
@@ -60,7 +59,8 @@ TEST_CASE("link_speed multiplies the bandwidth of everything on the link and lea
   for (const double speed : {0.5, 2.0, 10.0}) {
     cluster.link_speed = speed;
     // 20 us, and 1.5 bytes a byte at 100 GB/s, as above.
-    CHECK(message_time(resolve_link(gpu, cluster), gpu, Bytes{1e9}).time.value == Approx(20e-6 + 15e-3 / speed));
+    CHECK(message_time(resolve_link(gpu, cluster), gpu, Bytes{1e9}).time.value ==
+          Approx(20e-6 + 15e-3 / speed));
     Cluster by_class = cluster;
     by_class.link = "pcie4-x16-nop2p";
     const double fast = resolve_link(gpu, by_class).curve->parameters.busbw_GBps;

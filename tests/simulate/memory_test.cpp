@@ -31,7 +31,8 @@ Memory memory(const Scenario& s, double card_bytes = 80e9) {
   return memory_of(step_work(s), s, gpu, synced);
 }
 
-// A GPT-2 block as papers count it: dropout behind attention and feed-forward layer, scores in memory.
+// A GPT-2 block as papers count it: dropout behind attention and feed-forward layer, scores in
+// memory.
 StageLiveness paper_block(Recompute recompute, std::int64_t tensor = 1, bool sequence = false) {
   Scenario s = scenario_of("gpt2-774m", tensor, 4, 1024);
   s.parallel.tensor = tensor;
@@ -75,7 +76,7 @@ TEST_CASE("a rank of context parallelism keeps its share of the sequence") {
   const double whole = walk_stage(step_work(s).block, {}).saved;
   s.cluster.gpus = s.parallel.context = 4;
   for (const ContextMode mode :
-         {ContextMode::ring, ContextMode::all_gather, ContextMode::all_to_all}) {
+       {ContextMode::ring, ContextMode::all_gather, ContextMode::all_to_all}) {
     s.parallel.context_mode = mode;
     CHECK(walk_stage(step_work(s).block, {}).saved == Approx(whole / 4));
   }
@@ -129,7 +130,8 @@ TEST_CASE("sharding over N ranks divides exactly the states that it shares out")
       INFO(ranks << " ranks, " << strategy_names[static_cast<std::size_t>(strategy)]);
       CHECK(m.optimizer == whole.optimizer / n);
       CHECK(m.gradients == (shards_gradients(strategy) ? whole.gradients / n : whole.gradients));
-      CHECK(m.parameters == (shards_parameters(strategy) ? whole.parameters / n : whole.parameters));
+      CHECK(m.parameters ==
+            (shards_parameters(strategy) ? whole.parameters / n : whole.parameters));
       CHECK(m.peak < whole.peak);
     }
   }
@@ -245,9 +247,15 @@ TEST_CASE("a plan that does not fit names its largest part and what would help")
   for (const Remedy& r : m.remedies) {
     Scenario changed = s;
     switch (r.kind) {
-      case RemedyKind::smaller_batch: changed.training.batch = r.value; break;
-      case RemedyKind::recompute: changed.training.recompute = Recompute::full; break;
-      case RemedyKind::shard: changed.parallel.strategy = Strategy::fsdp; break;
+      case RemedyKind::smaller_batch:
+        changed.training.batch = r.value;
+        break;
+      case RemedyKind::recompute:
+        changed.training.recompute = Recompute::full;
+        break;
+      case RemedyKind::shard:
+        changed.parallel.strategy = Strategy::fsdp;
+        break;
       case RemedyKind::more_gpus:
         changed.parallel.strategy = Strategy::fsdp;
         changed.cluster.gpus = r.value;

@@ -205,7 +205,8 @@ TEST_CASE("a day that costs more than it is worth ends the buying") {
   const double one = 1e7 / 86400, two = 1e9 / 180 / 86400, four = 1e9 / 300 / 86400;
   CHECK_THAT(*line.steps[0].days_saved, WithinRel(one - two, 1e-6));
   CHECK_THAT(*line.steps[0].added_cost, WithinRel(24 * (2 * two - one), 1e-6));
-  CHECK_THAT(*line.steps[1].cost_per_day, WithinRel(24 * (4 * four - 2 * two) / (two - four), 1e-6));
+  CHECK_THAT(*line.steps[1].cost_per_day,
+             WithinRel(24 * (4 * four - 2 * two) / (two - four), 1e-6));
   CHECK(line.steps[0].worth_it == (*line.steps[0].cost_per_day <= 10));
   CHECK(line.last_worth == 1);  // 24 (4 four - 2 two) is 617 for 25.7 days: 24 a day
 }
@@ -225,7 +226,9 @@ TEST_CASE("added cards have paid for themselves when the rent of what they add i
   }
   const std::vector<std::string> axes{"gpus"};
   const std::vector<std::vector<std::string>> at{{"1"}, {"2"}};
-  const auto payback = [&] { return marginal_lines(points, {axes, at}).at(0).steps.at(0).payback_hours; };
+  const auto payback = [&] {
+    return marginal_lines(points, {axes, at}).at(0).steps.at(0).payback_hours;
+  };
   // 80 % more throughput for rent of 2 an hour is worth 1.60; its power costs 0.05. 7,500 are lost.
   CHECK_THAT(*payback(), WithinRel(7500 / 1.55, 1e-9));
   // With perfect scaling the second card pays like the first: money_of()'s break-even.
@@ -274,7 +277,8 @@ void make_unsure(std::vector<StudyPoint>& points, std::initializer_list<double> 
     p.scenario.cluster.gpu = "card";
     Uncertainty& u = p.uncertainty;
     u.effects[index(StepInput::products)] = u.log_sd = *sd++;
-    u.step = interval_of(samples_of_step(p.scenario) / p.prediction.samples_per_s, u.log_sd, -1.645, 1.645);
+    u.step = interval_of(
+        samples_of_step(p.scenario) / p.prediction.samples_per_s, u.log_sd, -1.645, 1.645);
   }
 }
 
@@ -282,7 +286,8 @@ const std::vector<std::string> by_gpus{"gpus"};
 const std::vector<std::vector<std::string>> one_to_four{{"1"}, {"2"}, {"4"}};
 const std::vector<std::vector<std::string>> one_to_two{{"1"}, {"2"}};
 
-TEST_CASE("an error that all counts share moves throughput and days, and no share of the first card") {
+TEST_CASE(
+    "an error that all counts share moves throughput and days, and no share of the first card") {
   std::vector<StudyPoint> points = sweep({{1, 100}, {2, 180}, {4, 300}});
   make_unsure(points, {0.2, 0.2, 0.2});
   const MarginalLine line = marginal_lines(points, {by_gpus, one_to_four}).at(0);
@@ -291,7 +296,8 @@ TEST_CASE("an error that all counts share moves throughput and days, and no shar
     CHECK_THAT(s.range->p5.share_of_first, WithinRel(s.share_of_first, 1e-9));
     CHECK_THAT(s.range->p95.share_of_first, WithinRel(s.share_of_first, 1e-9));
     // e^(0.2 x 1.645) = 1.39 either way, within what so many draws say.
-    CHECK_THAT(s.range->p95.throughput_per_gpu / s.throughput_per_gpu, WithinRel(std::exp(0.329), 0.05));
+    CHECK_THAT(s.range->p95.throughput_per_gpu / s.throughput_per_gpu,
+               WithinRel(std::exp(0.329), 0.05));
     CHECK_THAT(*s.range->p5.days_saved / *s.days_saved, WithinRel(std::exp(-0.329), 0.05));
     // The rent of the added cards buys less: as sure as the throughput.
     CHECK_THAT(*s.range->p95.cost_per_added_million / *s.cost_per_added_million,
@@ -304,7 +310,9 @@ TEST_CASE("an error that all counts share moves throughput and days, and no shar
   CHECK(line.range->p95 == line.last_worth);
 }
 
-TEST_CASE("where the counts differ in what makes them unsure the number that is worth it is unsure, too") {
+TEST_CASE(
+    "where the counts differ in what makes them unsure the number that is worth it is unsure, "
+    "too") {
   // Four cards bring 60 % of the first each; they may as well bring less than half.
   std::vector<StudyPoint> points = sweep({{1, 100}, {2, 180}, {4, 300}});
   make_unsure(points, {0, 0, 0.2});
@@ -313,11 +321,13 @@ TEST_CASE("where the counts differ in what makes them unsure the number that is 
   CHECK(line.last_worth == 2);
   CHECK(line.range->p5 == 1);
   CHECK(line.range->p95 == 2);
-  // Worth it from 280 samples/s on: log(300 / 280) = 0.069 is 0.345 of the standard deviation: 63 %.
+  // Worth it from 280 samples/s on: log(300 / 280) = 0.069 is 0.345 of the standard deviation: 63
+  // %.
   CHECK_THAT(line.range->same, WithinRel(0.635, 0.08));
   CHECK(line.range->same == line.steps[1].range->worth_it);
   CHECK(line.steps[0].range->worth_it == 1);
-  CHECK_FALSE(marginal_lines(sweep({{1, 100}, {2, 180}}), {by_gpus, one_to_two}).at(0).range.has_value());
+  CHECK_FALSE(
+      marginal_lines(sweep({{1, 100}, {2, 180}}), {by_gpus, one_to_two}).at(0).range.has_value());
 }
 
 TEST_CASE("a cost that is without end in too many of the draws has no upper end") {
@@ -357,7 +367,8 @@ TEST_CASE("of another link only what differs makes its worth unsure") {
   make_unsure(points, {0.3, 0.2});
   const Exchanged other = exchanged(points, {axes, at}, "link").at(0);
   CHECK_THAT(other.range->p95.throughput_ratio, WithinRel(1.25 * std::exp(0.1645), 0.03));
-  CHECK_THAT(*other.range->p5.worth_per_hour / *other.worth_per_hour, WithinRel(std::exp(-0.1645), 0.03));
+  CHECK_THAT(*other.range->p5.worth_per_hour / *other.worth_per_hour,
+             WithinRel(std::exp(-0.1645), 0.03));
 }
 
 TEST_CASE("a card without a price in the list that was named is not compared by its power") {

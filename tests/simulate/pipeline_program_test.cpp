@@ -225,7 +225,9 @@ TEST_CASE("a message as one task takes what it takes as two") {
   CHECK(a.stages[2].bubble.value == b.stages[2].bubble.value);
 }
 
-TEST_CASE("a pipeline without its host takes as long where the host delays nobody, and keeps one that does") {
+TEST_CASE(
+    "a pipeline without its host takes as long where the host delays nobody, and keeps one that "
+    "does") {
   std::mt19937 random(11);
   const auto ms_up_to = [&](double most) {
     return Seconds{std::uniform_real_distribution<double>(0.01, most)(random) * ms};
@@ -233,17 +235,23 @@ TEST_CASE("a pipeline without its host takes as long where the host delays nobod
   int left_out = 0, kept = 0;
   for (int round = 0; round < 60; ++round) {
     const bool interleaved = round % 2 == 0;
-    const PipelineShape shape{interleaved ? PipelineSchedule::interleaved : PipelineSchedule::zero_bubble, 4, 8,
-                              interleaved ? 2 : 1};
+    const PipelineShape shape{
+        interleaved ? PipelineSchedule::interleaved : PipelineSchedule::zero_bubble,
+        4,
+        8,
+        interleaved ? 2 : 1};
     PipelineCosts costs = equal_stages(shape, 1 * ms, 1 * ms, 1 * ms);
     set_messages(costs, 0.2 * ms);
-    costs.messages = round % 3 == 0 ? PipelineMessages::overlapped : PipelineMessages::overlapped_in_between;
+    costs.messages =
+        round % 3 == 0 ? PipelineMessages::overlapped : PipelineMessages::overlapped_in_between;
     costs.messages_stop_host = round % 10 == 9;
     const double most_issue = round % 4 == 0 ? 0.3 : 1.2;
     for (PipelineStageCosts& stage : costs.stages) {
       for (PipelineChunkCosts& chunk : stage.chunks) {
-        for (auto* work : {&chunk.forward, &chunk.input_gradient, &chunk.weight_gradient}) *work = ms_up_to(1);
-        for (auto* issue : {&chunk.forward_issue, &chunk.input_gradient_issue, &chunk.weight_gradient_issue}) {
+        for (auto* work : {&chunk.forward, &chunk.input_gradient, &chunk.weight_gradient})
+          *work = ms_up_to(1);
+        for (auto* issue :
+             {&chunk.forward_issue, &chunk.input_gradient_issue, &chunk.weight_gradient_issue}) {
           *issue = ms_up_to(most_issue);
         }
       }
@@ -251,7 +259,8 @@ TEST_CASE("a pipeline without its host takes as long where the host delays nobod
     Machine machine;
     machine.slow_down[1][2] = 0.6;
     const PipelineProgram all = build_pipeline(order_passes(shape), costs);
-    const PipelineProgram some = build_pipeline(order_passes(shape), costs, HostLane::where_it_binds);
+    const PipelineProgram some =
+        build_pipeline(order_passes(shape), costs, HostLane::where_it_binds);
     CAPTURE(round);
     CHECK(run(some.program, machine).makespan == run(all.program, machine).makespan);
     (some.has_host ? kept : left_out) += 1;

@@ -1,4 +1,5 @@
-// A scenario whose blocks are dealt out to stages: parts that add up, bubbles, work that is conserved.
+// A scenario whose blocks are dealt out to stages: parts that add up, bubbles, work that is
+// conserved.
 #include "simulate/pipeline_step.h"
 
 #include "model/scenario_rules.h"

@@ -36,7 +36,9 @@ PlanSpace small_space() {
   return space;
 }
 
-TEST_CASE("a mixture's experts are shared out where that is faster or alone fits, and nothing else is missed") {
+TEST_CASE(
+    "a mixture's experts are shared out where that is faster or alone fits, and nothing else is "
+    "missed") {
   PlanSpace space = small_space();
   space.gpus = {4, 8};
   ModelShape& m = space.bases.front().model;
@@ -53,7 +55,8 @@ TEST_CASE("a mixture's experts are shared out where that is faster or alone fits
     CHECK(pruned.groups[g].candidate == full.groups[g].candidate);
   }
   for (const std::int32_t expert : {1, 2, 4, 8}) {
-    CHECK(std::ranges::any_of(full.candidates, [&](const PlanCandidate& c) { return c.expert == expert; }));
+    CHECK(std::ranges::any_of(full.candidates,
+                              [&](const PlanCandidate& c) { return c.expert == expert; }));
   }
   for (const PlanCandidate& c : full.candidates) {
     CHECK(c.gpus / c.tensor / c.context / c.pipeline % c.expert == 0);
@@ -190,7 +193,9 @@ TEST_CASE("the losers are the best of every other value") {
   }
 }
 
-TEST_CASE("plans are compared on the same machines only: the losers of one length of sequence have it, too") {
+TEST_CASE(
+    "plans are compared on the same machines only: the losers of one length of sequence have it, "
+    "too") {
   PlanSpace space = small_space();
   space.gpus = {4};
   Scenario longer = space.bases[0];
@@ -209,14 +214,16 @@ TEST_CASE("plans are compared on the same machines only: the losers of one lengt
   }
 }
 
-TEST_CASE("every choice that divides: a reduced space has as many candidates as one counts by hand") {
+TEST_CASE(
+    "every choice that divides: a reduced space has as many candidates as one counts by hand") {
   PlanSpace space = small_space();
   space.gpus = {2};
   space.pipeline = {1};
   space.strategies = {Strategy::ddp, Strategy::zero1};
   space.sequence = {};
-  // tp1: 2 strategies x micro-batches 1, 2, 4, 8 of 8 sequences x 2 ways to recompute; tp2: one rank of data,
-  // but the strategies are given: 2 x micro-batches 1, 2, 4, 8, 16 x 2 x with and without sequence parallel.
+  // tp1: 2 strategies x micro-batches 1, 2, 4, 8 of 8 sequences x 2 ways to recompute; tp2: one
+  // rank of data, but the strategies are given: 2 x micro-batches 1, 2, 4, 8, 16 x 2 x with and
+  // without sequence parallel.
   CHECK(candidates_of(space).size() == 2 * 4 * 2 + 2 * 5 * 2 * 2);
 }
 

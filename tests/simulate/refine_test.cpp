@@ -33,7 +33,8 @@ Scenario scenario(std::int64_t batch, std::int64_t gpus, std::int64_t seq = 1024
 }
 
 // Steps of a machine whose inputs are off by `truth`.
-std::vector<MeasuredStep> measured(const std::vector<Scenario>& scenarios, const InputChanges& truth) {
+std::vector<MeasuredStep> measured(const std::vector<Scenario>& scenarios,
+                                   const InputChanges& truth) {
   std::vector<MeasuredStep> out;
   for (const Scenario& s : scenarios) {
     PerturbedStep step(s, card());
@@ -51,7 +52,10 @@ double change_of(const Refinement& r, StepInput input) {
 TEST_CASE("a host that is a third slower is found from runs that it limits") {
   InputChanges truth{};
   truth[index(StepInput::host)] = 0.3;
-  const auto steps = measured({scenario(1, 1, 128), scenario(1, 1, 256), scenario(2, 1, 128), scenario(32, 1),
+  const auto steps = measured({scenario(1, 1, 128),
+                               scenario(1, 1, 256),
+                               scenario(2, 1, 128),
+                               scenario(32, 1),
                                scenario(16, 1)},
                               truth);
   const Refinement r = refine(steps, card());
@@ -63,7 +67,8 @@ TEST_CASE("a host that is a third slower is found from runs that it limits") {
 TEST_CASE("a link at half its rate is found from runs that wait for it") {
   InputChanges truth{};
   truth[index(StepInput::link_bandwidth)] = std::log(2.0);
-  const auto steps = measured({scenario(4, 2), scenario(4, 4), scenario(8, 4), scenario(16, 1), scenario(16, 2)}, truth);
+  const auto steps = measured(
+      {scenario(4, 2), scenario(4, 4), scenario(8, 4), scenario(16, 1), scenario(16, 2)}, truth);
   const Refinement r = refine(steps, card());
   CHECK(change_of(r, StepInput::link_bandwidth) == Approx(std::log(2.0)).margin(0.2));
   CHECK(r.error_left_out < 0.5 * r.error_before);
@@ -89,12 +94,19 @@ TEST_CASE("a refined machine's files predict what the refinement does, and what 
   truth[index(StepInput::memory)] = -0.05;
   truth[index(StepInput::link_latency)] = 0.3;
   truth[index(StepInput::link_bandwidth)] = std::log(1.7);
-  const auto steps = measured({scenario(1, 1, 128), scenario(2, 1, 128), scenario(16, 1), scenario(32, 1), scenario(4, 2),
-                               scenario(4, 4), scenario(8, 4), scenario(16, 2)},
+  const auto steps = measured({scenario(1, 1, 128),
+                               scenario(2, 1, 128),
+                               scenario(16, 1),
+                               scenario(32, 1),
+                               scenario(4, 2),
+                               scenario(4, 4),
+                               scenario(8, 4),
+                               scenario(16, 2)},
                               truth);
   const Refinement r = refine(steps, card());
   REQUIRE(change_of(r, StepInput::link_bandwidth) > 0.2);
-  const GpuProfile gpu = read_profile_text("mine.toml", profile_text(refined_profile(card(), r, steps)));
+  const GpuProfile gpu =
+      read_profile_text("mine.toml", profile_text(refined_profile(card(), r, steps)));
   // The points lie over formulas that moved.
   GpuProfile with_points = refined_profile(card(), r, steps);
   REQUIRE(gpu.host.forward_us == with_points.host.forward_us);
@@ -104,8 +116,8 @@ TEST_CASE("a refined machine's files predict what the refinement does, and what 
   CHECK(links.front().was == "pcie4-x16-nop2p");
   auto facts = std::make_shared<LinkFacts>();
   facts->name = "mine-link";
-  facts->measured = read_measured_link_text("mine-link.toml",
-                                            measured_link_text(links.front().link, links.front().records));
+  facts->measured = read_measured_link_text(
+      "mine-link.toml", measured_link_text(links.front().link, links.front().records));
   for (std::size_t i = 0; i < steps.size(); ++i) {
     Scenario s = steps[i].scenario;
     if (s.cluster.gpus > 1) {
@@ -127,10 +139,15 @@ TEST_CASE("a refined machine's files predict what the refinement does, and what 
 
 TEST_CASE("a refined link of a profile's own curves stays in the profile") {
   GpuProfile gpu = card();
-  gpu.collectives = {{"pcie4-x16-nop2p", CollectiveKind::all_reduce, 2, {30, 5, 12}, MeasuredCurve{}, "a test"}};
+  gpu.collectives = {
+      {"pcie4-x16-nop2p", CollectiveKind::all_reduce, 2, {30, 5, 12}, MeasuredCurve{}, "a test"}};
   for (const auto& field : CollectiveParameters<double>::fields()) {
-    gpu.records.push_back({"collective.pcie4-x16-nop2p.all_reduce.2." + std::string(field.info.name),
-                           gpu.collectives.front().parameters.*field.member, 0.1, 5, "a test"});
+    gpu.records.push_back(
+        {"collective.pcie4-x16-nop2p.all_reduce.2." + std::string(field.info.name),
+         gpu.collectives.front().parameters.*field.member,
+         0.1,
+         5,
+         "a test"});
   }
   InputChanges truth{};
   truth[index(StepInput::link_bandwidth)] = std::log(2.0);
@@ -142,10 +159,12 @@ TEST_CASE("a refined link of a profile's own curves stays in the profile") {
   }
   const Refinement r = refine(steps, gpu);
   CHECK(refined_links(gpu, r, steps).empty());
-  const GpuProfile refined = read_profile_text("mine.toml", profile_text(refined_profile(gpu, r, steps)));
+  const GpuProfile refined =
+      read_profile_text("mine.toml", profile_text(refined_profile(gpu, r, steps)));
   REQUIRE(refined.collectives.size() == 1);
   const double factor = std::exp(change_of(r, StepInput::link_bandwidth));
   CHECK(factor > 1.02);
   CHECK(refined.collectives.front().parameters.busbw_GBps == Approx(12 / factor));
-  CHECK_THAT(refined.collectives.front().source, match::ContainsSubstring("refined by 3 measured runs"));
+  CHECK_THAT(refined.collectives.front().source,
+             match::ContainsSubstring("refined by 3 measured runs"));
 }

@@ -25,7 +25,9 @@ TEST_CASE("a curve goes from one GPU to the scenario's own count, rising, and be
   for (const StudyPoint& p : curve) CHECK(violations(p.scenario).empty());
 }
 
-TEST_CASE("more GPUs than a scenario asks for are twice and four times as many, where its rules allow them") {
+TEST_CASE(
+    "more GPUs than a scenario asks for are twice and four times as many, where its rules allow "
+    "them") {
   const GpuProfile gpu = with_every_collective(toy_gpu());
   const ModelError error;
   CHECK(counts(larger_counts(toy_scenario(2), gpu, error)) == std::vector<std::int64_t>{4, 8});

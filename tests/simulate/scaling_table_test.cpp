@@ -8,7 +8,8 @@ using namespace stepsight;
 
 TEST_CASE("a job of known parts is taken apart again") {
   std::vector<ScalingTime> times;
-  for (const std::int64_t n : {1, 2, 4, 8}) times.push_back({n, 10 + 100.0 / static_cast<double>(n)});
+  for (const std::int64_t n : {1, 2, 4, 8})
+    times.push_back({n, 10 + 100.0 / static_cast<double>(n)});
   const ScalingLaw law = scaling_law(times);
   CHECK(law.constant == Approx(10));
   CHECK(law.divided == Approx(100));

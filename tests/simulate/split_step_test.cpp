@@ -109,10 +109,10 @@ TEST_CASE("a weight gradient waits for its gathered input and runs beside the su
   for (std::size_t i = 0; i < products.size(); i += 2) {
     const Interval gather = messages[i];
     const Interval scatter = messages[i + 1];
-    CHECK(products[i].begin < gather.end);          // the input gradient does not need it
-    CHECK(scatter.begin >= products[i].end);        // it is what is summed
-    CHECK(products[i + 1].begin >= gather.end);     // the weight gradient does
-    CHECK(products[i + 1].begin < scatter.end);     // but not the sum
+    CHECK(products[i].begin < gather.end);       // the input gradient does not need it
+    CHECK(scatter.begin >= products[i].end);     // it is what is summed
+    CHECK(products[i + 1].begin >= gather.end);  // the weight gradient does
+    CHECK(products[i + 1].begin < scatter.end);  // but not the sum
   }
 }
 
@@ -194,8 +194,8 @@ TEST_CASE("the parts of a split step add up to it") {
     const Attribution& a = p.attribution;
     CHECK(a.alone + a.bucket_copies + a.slow_down + a.exposed == Approx(p.step.value));
     CHECK(a.exposed > 0);
-    CHECK(a.alone == Approx(step_of(s, gpu,
-                                    {.communication = true, .slow_down = true, .sync_copies = true})));
+    CHECK(a.alone ==
+          Approx(step_of(s, gpu, {.communication = true, .slow_down = true, .sync_copies = true})));
   }
 }
 

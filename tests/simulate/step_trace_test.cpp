@@ -129,7 +129,8 @@ TEST_CASE("a pipeline's trace has a process a stage and every pass of every micr
   for (const TraceCounter& counter : trace.counters) CHECK(counter.samples.back().second == 0);
 }
 
-TEST_CASE("a sum over time keeps its last value, joins changes of one moment and drops small ones") {
+TEST_CASE(
+    "a sum over time keeps its last value, joins changes of one moment and drops small ones") {
   using Samples = std::vector<std::pair<Picoseconds, double>>;
   CHECK(running_sum({{10, 5}, {20, -5}, {20, 5}, {30, -5}}) == Samples{{10, 5}, {30, 0}});
   CHECK(running_sum({{0, 1000}, {5, 1}, {9, -1001}}) == Samples{{0, 1000}, {9, 0}});

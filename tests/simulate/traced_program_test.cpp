@@ -38,7 +38,8 @@ TEST_CASE("a traced step is as long as its host's issue where that is longer") {
   CHECK(step_of(s, on(1), gpu) == Approx(6 * 2e-3 + 1e-3));
 }
 
-TEST_CASE("the host's issue is what its operators cost without a profiler, never more than traced") {
+TEST_CASE(
+    "the host's issue is what its operators cost without a profiler, never more than traced") {
   TracedStep s = toy_traced_step();
   for (IssueCount& c : s.issue) c.seconds = 0;
   for (TracedKernel& k : s.kernels) {
@@ -68,7 +69,8 @@ TEST_CASE("every gradient travels once, in its number format") {
   CHECK(p.point.prediction.buckets == 2);  // each fills a bucket by itself
   Scenario half = on(8);
   half.training.gradient_dtype = Dtype::bf16;
-  CHECK(predict_traced(toy_traced_step(), half, plain_gpu()).point.prediction.message_bytes == 40e6);
+  CHECK(predict_traced(toy_traced_step(), half, plain_gpu()).point.prediction.message_bytes ==
+        40e6);
 }
 
 TEST_CASE("the optimizer waits for the last bucket, and communication hides behind backward") {
@@ -232,8 +234,8 @@ GpuProfile sharding_gpu() {
   return gpu;
 }
 
-// The toy step's two gradients are two layers: the second is used by forward's first kernel, the first
-// by its second.
+// The toy step's two gradients are two layers: the second is used by forward's first kernel, the
+// first by its second.
 TracedStep toy_layers() {
   TracedStep s = toy_traced_step();
   s.backward_begin = 2;
@@ -277,11 +279,13 @@ TEST_CASE("without a link's cost FSDP adds its copies and takes off the shared-o
 TEST_CASE("what FSDP cannot hide is the first gather of each pass and the last scatter") {
   // A message of 40 MB takes less than the millisecond of a kernel. The second layer is gathered
   // beside the first's kernel; backward asks for its first layer when forward has ended; the first
-  // layer's scatter hides beside the last kernel of backward, the last layer's has nothing beside it.
+  // layer's scatter hides beside the last kernel of backward, the last layer's has nothing beside
+  // it.
   const GpuProfile gpu = sharding_gpu();
-  const double message = cost(*resolve_collective(gpu, on(8).cluster,
-                                                  {CollectiveKind::all_gather, 8, 1}).curve,
-                              Bytes{40e6}).time.value;
+  const double message =
+      cost(*resolve_collective(gpu, on(8).cluster, {CollectiveKind::all_gather, 8, 1}).curve,
+           Bytes{40e6})
+          .time.value;
   REQUIRE(message < 1e-3);
   const Prediction p = predict_traced(toy_layers(), sharded(), gpu).point.prediction;
   CHECK(p.exposed_s == Approx(3 * message));

@@ -77,7 +77,9 @@ TEST_CASE("A class link is less sure than a measured one") {
   CHECK(unsure.outside.find("link bandwidth") != std::string::npos);
 }
 
-TEST_CASE("The host is the weakest input where it sets the pace, and counts for nothing where it is hidden") {
+TEST_CASE(
+    "The host is the weakest input where it sets the pace, and counts for nothing where it is "
+    "hidden") {
   const Scenario s = toy_scenario(1);
   const auto share_of_host = [&](double us) {
     for (const Contribution& c : uncertainty(s, toy_gpu_with_host(us)).contributions) {
@@ -108,8 +110,8 @@ TEST_CASE("What two steps have in common cancels in their ratio") {
   CHECK(same.p95 == 1);
   const std::vector<Scenario> points{toy_scenario(8)};
   const GpuProfile gpu = toy_gpu();
-  const auto study8 = study(points, [&](const std::string&) -> const GpuProfile& { return gpu; },
-                            some_error());
+  const auto study8 = study(
+      points, [&](const std::string&) -> const GpuProfile& { return gpu; }, some_error());
   const ScalingPoint& weak = study8.front().weak;
   CHECK(weak.speedup.p5 < weak.scaling.speedup);
   CHECK(weak.speedup.p95 > weak.scaling.speedup);

@@ -29,7 +29,8 @@ TEST_CASE(
     "held-out sizes of sweeps timed on the GPU's side are within 5 % in the middle, nine of ten "
     "within 15 %") {
   std::vector<double> steady;
-  std::vector<double> from_the_host;  // by PyTorch, one call a size: neighbours differ by up to twofold
+  std::vector<double>
+      from_the_host;  // by PyTorch, one call a size: neighbours differ by up to twofold
   int sweeps = 0;
   int good = 0;
   for (const PublicSweep& sweep : public_sweeps()) {
@@ -47,8 +48,9 @@ TEST_CASE(
     }
   }
   INFO(good << " of " << sweeps << " sweeps meet both; all: " << median(steady) << ", "
-            << percentile(steady, 0.9) << " of " << steady.size() << "; from the host: " << median(from_the_host)
-            << ", " << percentile(from_the_host, 0.9) << " of " << from_the_host.size());
+            << percentile(steady, 0.9) << " of " << steady.size()
+            << "; from the host: " << median(from_the_host) << ", "
+            << percentile(from_the_host, 0.9) << " of " << from_the_host.size());
   CHECK(steady.size() > 600);
   CHECK(median(steady) <= 0.05);
   CHECK(percentile(steady, 0.9) <= 0.15);

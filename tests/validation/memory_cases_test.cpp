@@ -1,7 +1,7 @@
-// What people could and could not run, against the verdict and the largest batch. Only cases that say
-// model, batch, card and recipe; those that do not name the card (TinyLlama with offloading, axolotl
-// #1114) or the model's width (a 1B GPT-NeoX on eight RTX 8000, EleutherAI/gpt-neox #424) are left out,
-// and so are those that train adapters or offload, which stepsight does not model.
+// What people could and could not run, against the verdict and the largest batch. Only cases that
+// say model, batch, card and recipe; those that do not name the card (TinyLlama with offloading,
+// axolotl #1114) or the model's width (a 1B GPT-NeoX on eight RTX 8000, EleutherAI/gpt-neox #424)
+// are left out, and so are those that train adapters or offload, which stepsight does not model.
 #include <array>
 #include <string>
 
@@ -46,8 +46,8 @@ Scenario fine_tuning(const char* model, std::int64_t gpus, Strategy strategy) {
 }  // namespace
 
 TEST_CASE("batches that filled cards with BERT fit, and a third more does not") {
-  // Lambda's deep learning benchmark (lambda.ai/gpu-benchmarks): NVIDIA's DeepLearningExamples, SQuAD
-  // at 384 tokens, apex O2, attention not yet fused; its batch for each size of card.
+  // Lambda's deep learning benchmark (lambda.ai/gpu-benchmarks): NVIDIA's DeepLearningExamples,
+  // SQuAD at 384 tokens, apex O2, attention not yet fused; its batch for each size of card.
   struct Card {
     double GiB;
     std::int64_t base, large;
@@ -61,7 +61,8 @@ TEST_CASE("batches that filled cards with BERT fit, and a third more does not") 
       s.training.precision = {Dtype::fp16, false, true};
       s.training.flash_attention = false;
       const Memory m = on_card(s, card.GiB);
-      INFO(s.model.name << ", " << batch << " on " << card.GiB << " GiB: up to " << m.largest_batch);
+      INFO(s.model.name << ", " << batch << " on " << card.GiB << " GiB: up to "
+                        << m.largest_batch);
       CHECK(m.fits);
       CHECK(m.largest_batch * 3 < batch * 4);
     }
@@ -86,7 +87,8 @@ TEST_CASE("7 billion parameters cannot be trained whole in fp16 on one card of 4
   CHECK(m.largest_batch == 0);
 }
 
-TEST_CASE("Llama-2 7B is fine-tuned on four cards of 80 GB under FSDP, 70B is not without offloading") {
+TEST_CASE(
+    "Llama-2 7B is fine-tuned on four cards of 80 GB under FSDP, 70B is not without offloading") {
   // huggingface/accelerate #2675.
   CHECK(on_card(fine_tuning("llama2-7b", 4, Strategy::fsdp), 80).fits);
   const Memory m = on_card(fine_tuning("llama2-70b", 4, Strategy::fsdp), 80);

@@ -1,5 +1,5 @@
-// Peak memory of our own runs on an H200, as torch.cuda.max_memory_allocated counts it, against what
-// walking the step says. Nothing was fitted to it.
+// Peak memory of our own runs on an H200, as torch.cuda.max_memory_allocated counts it, against
+// what walking the step says. Nothing was fitted to it.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -15,9 +15,9 @@ using namespace stepsight;
 
 namespace {
 
-// An encoder with dropout, compiled: 36.7 GiB measured, 20.1 predicted. 531 MiB a sequence more than
-// the walk finds is 5.3 bytes an attention score, what attention written out keeps: compilation seems
-// to have replaced the fused kernel.
+// An encoder with dropout, compiled: 36.7 GiB measured, 20.1 predicted. 531 MiB a sequence more
+// than the walk finds is 5.3 bytes an attention score, what attention written out keeps:
+// compilation seems to have replaced the fused kernel.
 constexpr const char* unexplained = "H3097";
 
 const std::vector<ValidationPoint>& points() {

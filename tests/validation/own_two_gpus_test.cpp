@@ -1,4 +1,5 @@
-// Our own runs on one and two H200s joined by NVLink (train_runs.py), against what stepsight said of them.
+// Our own runs on one and two H200s joined by NVLink (train_runs.py), against what stepsight said
+// of them.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -13,13 +14,38 @@ using namespace stepsight;
 
 namespace {
 
-// Runs in whose profile the kernels fill more than 93 % of the step: the host does not set its length.
-constexpr std::array<std::string_view, 16> one_card{
-    "H40102", "H40105", "H40106", "H40107", "H40108", "H40111", "H40112", "H40113",
-    "H40116", "H40118", "H40119", "H40121", "H40123", "H40124", "H40125", "H40130"};
-constexpr std::array<std::string_view, 14> two_cards_ddp{
-    "H40207", "H40208", "H40209", "H40210", "H40211", "H40212", "H40215",
-    "H40216", "H40221", "H40226", "H40228", "H40231", "H40232", "H40236"};
+// Runs in whose profile the kernels fill more than 93 % of the step: the host does not set its
+// length.
+constexpr std::array<std::string_view, 16> one_card{"H40102",
+                                                    "H40105",
+                                                    "H40106",
+                                                    "H40107",
+                                                    "H40108",
+                                                    "H40111",
+                                                    "H40112",
+                                                    "H40113",
+                                                    "H40116",
+                                                    "H40118",
+                                                    "H40119",
+                                                    "H40121",
+                                                    "H40123",
+                                                    "H40124",
+                                                    "H40125",
+                                                    "H40130"};
+constexpr std::array<std::string_view, 14> two_cards_ddp{"H40207",
+                                                         "H40208",
+                                                         "H40209",
+                                                         "H40210",
+                                                         "H40211",
+                                                         "H40212",
+                                                         "H40215",
+                                                         "H40216",
+                                                         "H40221",
+                                                         "H40226",
+                                                         "H40228",
+                                                         "H40231",
+                                                         "H40232",
+                                                         "H40236"};
 constexpr std::array<std::string_view, 4> two_cards_fsdp{"H40213", "H40218", "H40233", "H40234"};
 
 const std::vector<ValidationPoint>& points() {
@@ -54,19 +80,25 @@ TEST_CASE("FSDP2 on two cards is within 5 % where the GPU sets the pace") {
   CHECK(errors_of(two_cards_fsdp).mape <= 0.05);
 }
 
-// Llama as most people have it: measured on another day, after two_gpus_apart_predicted.csv was committed.
-TEST_CASE("Llama with its projections apart, on one and two cards, is within 5 % of runs that nobody had seen") {
+// Llama as most people have it: measured on another day, after two_gpus_apart_predicted.csv was
+// committed.
+TEST_CASE(
+    "Llama with its projections apart, on one and two cards, is within 5 % of runs that nobody had "
+    "seen") {
   const std::vector<ValidationPoint> apart = predicted_points("own_two_gpus_apart_runs.csv");
   REQUIRE(apart.size() == 22);
   const auto of = [&](std::string_view table) {
-    return errors_where(apart, [&](const ValidationPoint& p) { return p.groups.at("table") == table; });
+    return errors_where(apart,
+                        [&](const ValidationPoint& p) { return p.groups.at("table") == table; });
   };
   CHECK(of("eager").mape <= 0.04);
   CHECK(of("ddp").mape <= 0.05);
   CHECK(of("fsdp").mape <= 0.06);
   CHECK(errors_where(apart, [](const ValidationPoint&) { return true; }).mape <= 0.05);
   const std::string before =
-      read_file(STEPSIGHT_SOURCE_DIR "/tests/validation/two_gpus_apart_predicted.csv", 1 << 20, "predictions");
+      read_file(STEPSIGHT_SOURCE_DIR "/tests/validation/two_gpus_apart_predicted.csv",
+                1 << 20,
+                "predictions");
   for (const ValidationPoint& run : apart) {
     INFO(run.id);
     CHECK(before.find("\n" + run.id + ",") != std::string::npos);
@@ -74,8 +106,8 @@ TEST_CASE("Llama with its projections apart, on one and two cards, is within 5 %
 }
 
 TEST_CASE("every run that was measured had been predicted before") {
-  const std::string before =
-      read_file(STEPSIGHT_SOURCE_DIR "/tests/validation/two_gpus_predicted.csv", 1 << 20, "predictions");
+  const std::string before = read_file(
+      STEPSIGHT_SOURCE_DIR "/tests/validation/two_gpus_predicted.csv", 1 << 20, "predictions");
   CHECK(points().size() == 66);
   for (const ValidationPoint& run : points()) {
     INFO(run.id);

@@ -1,7 +1,8 @@
-// Peak memory of public runs in Megatron-LM on 8 B200, split over tensor, context and pipeline ranks,
-// against the walk: MooreThreads/SimuMax, docs/b200/b200_release_v1.2_summary.json, "real" peak of
-// allocated memory. Llama-3 70B and 405B cut to a few layers, sequence parallelism, distributed
-// optimizer, fp32 gradients beside bf16 parameters, fused SwiGLU, norm and loss, no recomputation.
+// Peak memory of public runs in Megatron-LM on 8 B200, split over tensor, context and pipeline
+// ranks, against the walk: MooreThreads/SimuMax, docs/b200/b200_release_v1.2_summary.json, "real"
+// peak of allocated memory. Llama-3 70B and 405B cut to a few layers, sequence parallelism,
+// distributed optimizer, fp32 gradients beside bf16 parameters, fused SwiGLU, norm and loss, no
+// recomputation.
 #include <array>
 #include <cmath>
 

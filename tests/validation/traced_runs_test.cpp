@@ -47,11 +47,10 @@ double error_of(const Row& row) {
   REQUIRE(step.sizes_recorded);
   Scenario scenario;
   scenario.cluster.link = row.link;
-  const double step_ms =
-      predict_traced(step, scenario, gpu).point.prediction.step.value * 1e3;
+  const double step_ms = predict_traced(step, scenario, gpu).point.prediction.step.value * 1e3;
   const double error = step_ms / row.measured_ms - 1;
-  UNSCOPED_INFO(row.id << ": " << step_ms << " ms for " << row.measured_ms << ", "
-                       << 100 * error << " %");
+  UNSCOPED_INFO(row.id << ": " << step_ms << " ms for " << row.measured_ms << ", " << 100 * error
+                       << " %");
   return error;
 }
 
@@ -79,7 +78,8 @@ TEST_CASE("steps bound by the host are predicted from their traces within 20 %")
 }
 
 TEST_CASE("traces give the parameters of the models that they are of") {
-  // Hugging Face's BertForMaskedLM without pooler: 335,174,458. torchvision's ResNet-50: 25,557,032.
+  // Hugging Face's BertForMaskedLM without pooler: 335,174,458. torchvision's ResNet-50:
+  // 25,557,032.
   const std::string folder = STEPSIGHT_SOURCE_DIR "/tests/validation/traces/";
   CHECK(parameter_count(read_traced_step(folder + "bert_large_b16.json.gz")) == 335174458);
   CHECK(parameter_count(read_traced_step(folder + "resnet50_b64.json.gz")) == 25557032);
@@ -89,12 +89,11 @@ TEST_CASE("a trace without shapes infers its parameters from the update within 2
   const GpuProfile gpu = read_profile("h200-sxm");
   const std::string folder = STEPSIGHT_SOURCE_DIR "/tests/validation/traces/";
   const TracedStep bert = read_traced_step(folder + "bert_large_b16.json.gz");
-  CHECK(static_cast<double>(infer_parameters(bert, gpu).value()) ==
-        Approx(335174458).epsilon(0.2));
+  CHECK(static_cast<double>(infer_parameters(bert, gpu).value()) == Approx(335174458).epsilon(0.2));
 }
 
-// Two ways to the same figure: the step of a model built up operator by operator, and the kernels of
-// its trace carried over from the H200. No card but the H200 ran it, so neither is the truth.
+// Two ways to the same figure: the step of a model built up operator by operator, and the kernels
+// of its trace carried over from the H200. No card but the H200 ran it, so neither is the truth.
 TEST_CASE("carried over to other cards, a trace goes as the model that it is of") {
   const GpuProfile h200 = read_profile("h200-sxm");
   const std::string folder = STEPSIGHT_SOURCE_DIR "/tests/validation/traces/";

@@ -16,8 +16,9 @@ void DeepspeedLog::read_throughput(std::string_view line) {
   const auto stamp = time_stamp(line);
   const std::int64_t steps = *step - last_step_;
   if (stamp && last_stamp_ && steps > 0 && *stamp > *last_stamp_) {
-    by_clock_.add({*step, steps, (*stamp - *last_stamp_) / static_cast<double>(steps), {}, rate, {}},
-                  rank_prefix(line));
+    by_clock_.add(
+        {*step, steps, (*stamp - *last_stamp_) / static_cast<double>(steps), {}, rate, {}},
+        rank_prefix(line));
   }
   if (!last_stamp_ || steps > 0) {
     last_stamp_ = stamp;
@@ -37,7 +38,8 @@ void DeepspeedLog::read_timers(std::string_view line) {
     const auto ms = number_of(trimmed(cell.substr(colon + 1)));
     if (!ms) continue;
     parts_.add(name, *ms * 1e-3, *ms * 1e-3);
-    if (name == "fwd" || name == "bwd" || name == "step" || name == "forward" || name == "backward") {
+    if (name == "fwd" || name == "bwd" || name == "step" || name == "forward" ||
+        name == "backward") {
       step += *ms * 1e-3;
       ++whole;
     }
@@ -87,8 +89,9 @@ StepLog DeepspeedLog::finish() {
   } else {
     by_timers_.finish(log_);
     if (!log_.steps.empty()) {
-      log_.doubts.emplace_back("a step is taken as forward, backward and update by DeepSpeed's timers; "
-                               "the data loader is not in it");
+      log_.doubts.emplace_back(
+          "a step is taken as forward, backward and update by DeepSpeed's timers; "
+          "the data loader is not in it");
     }
   }
   return std::exchange(log_, {});

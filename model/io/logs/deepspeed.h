@@ -1,5 +1,6 @@
-// DeepSpeed's throughput lines ("global_step=10, ... CurrSamplesPerSec=12.40") and its timers ("time
-// (ms) | fwd: 1428.3 | bwd: 2695.1 | bwd_allreduce: 646.5 | step: 88.1"), gpt-neox' names too.
+// DeepSpeed's throughput lines ("global_step=10, ... CurrSamplesPerSec=12.40") and its timers
+// ("time (ms) | fwd: 1428.3 | bwd: 2695.1 | bwd_allreduce: 646.5 | step: 88.1"), gpt-neox' names
+// too.
 #pragma once
 #include <optional>
 #include <string_view>

@@ -49,7 +49,8 @@ void HfTrainerLog::read_header(std::string_view line) {
 }
 
 void HfTrainerLog::read_summary(std::string_view line) {
-  if (line.find("train_") == std::string_view::npos && line.find("global_step") == std::string_view::npos) {
+  if (line.find("train_") == std::string_view::npos &&
+      line.find("global_step") == std::string_view::npos) {
     return;
   }
   keep(log_.run_seconds, value_after(line, "train_runtime"));
@@ -57,7 +58,8 @@ void HfTrainerLog::read_summary(std::string_view line) {
   keep(steps_per_s_, value_after(line, "train_steps_per_second"));
   keep(log_.facts.gpu_batch, count_after(line, "train_batch_size"));
   keep(log_.run_steps, count_after(line, "global_step"));
-  seen_ = seen_ || log_.run_seconds.has_value() || line.find("train_loss") != std::string_view::npos;
+  seen_ =
+      seen_ || log_.run_seconds.has_value() || line.find("train_loss") != std::string_view::npos;
 }
 
 void HfTrainerLog::read_progress(std::string_view line) {
@@ -66,12 +68,14 @@ void HfTrainerLog::read_progress(std::string_view line) {
   const auto elapsed = text ? clock_seconds(*text) : std::nullopt;
   if (!step || !elapsed) return;
   seen_ = true;
-  if (*step < last_step_ || *elapsed < last_elapsed_) last_step_ = 0, last_elapsed_ = 0;  // started anew
+  if (*step < last_step_ || *elapsed < last_elapsed_)
+    last_step_ = 0, last_elapsed_ = 0;  // started anew
   const std::int64_t steps = *step - last_step_;
   const double seconds = *elapsed - last_elapsed_;
   // The clock has whole seconds: short stretches are joined until it can be read.
   if (steps == 0 || seconds < 20) return;
-  LoggedStep logged{*step, steps, seconds / static_cast<double>(steps), {}, {}, value_after(line, "loss")};
+  LoggedStep logged{
+      *step, steps, seconds / static_cast<double>(steps), {}, {}, value_after(line, "loss")};
   if (const auto rate = value_after(line, "throughput")) {
     logged.rate = rate;
     log_.rate_unit = RateUnit::tokens;
@@ -103,7 +107,8 @@ void HfTrainerLog::check_rates() {
   } else {
     log_.run_samples_per_s.reset();
     log_.doubts.emplace_back(
-        "train_samples_per_second equals steps a second: an error of old versions, or a batch of 1; "
+        "train_samples_per_second equals steps a second: an error of old versions, or a batch of "
+        "1; "
         "left out");
   }
 }
@@ -124,10 +129,15 @@ StepLog HfTrainerLog::finish() {
   steps_.finish(log_);
   if (log_.steps.empty() && log_.run_seconds && log_.run_steps) {
     StepCollector whole;
-    whole.add({*log_.run_steps, *log_.run_steps, *log_.run_seconds / static_cast<double>(*log_.run_steps),
-               {}, {}, {}});
+    whole.add({*log_.run_steps,
+               *log_.run_steps,
+               *log_.run_seconds / static_cast<double>(*log_.run_steps),
+               {},
+               {},
+               {}});
     whole.finish(log_);
-    log_.doubts.emplace_back("only the whole run is timed: warm-up, evaluation and checkpoints are in it");
+    log_.doubts.emplace_back(
+        "only the whole run is timed: warm-up, evaluation and checkpoints are in it");
   }
   return std::exchange(log_, {});
 }

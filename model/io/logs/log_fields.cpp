@@ -30,8 +30,8 @@ std::size_t digits_from(std::string_view text, std::size_t at) {
   return end - at;
 }
 
-// "1,234,567" -> the length of its last comma group; 0 where the text has none. `whole` is the number
-// of digits before the first comma.
+// "1,234,567" -> the length of its last comma group; 0 where the text has none. `whole` is the
+// number of digits before the first comma.
 std::size_t thousands(std::string_view text, std::size_t whole) {
   if (whole == 0 || whole > 3 || text[0] == '0') return 0;
   std::size_t end = whole;
@@ -122,7 +122,9 @@ std::optional<std::int64_t> count_after(std::string_view line, std::string_view 
   return static_cast<std::int64_t>(number->value);
 }
 
-std::optional<double> seconds_after(std::string_view line, std::string_view key, double without_unit) {
+std::optional<double> seconds_after(std::string_view line,
+                                    std::string_view key,
+                                    double without_unit) {
   const auto number = number_after(line, key);
   if (!number) return std::nullopt;
   constexpr std::array<std::pair<std::string_view, double>, 8> units{{{"s", 1},
@@ -149,7 +151,8 @@ std::optional<std::pair<std::int64_t, std::int64_t>> progress_of(std::string_vie
   if (second == std::string_view::npos) return std::nullopt;
   const std::size_t length = digits_from(text, second);
   if (length == 0 || length > 15) return std::nullopt;
-  return std::pair{*small_integer(text.substr(0, first)), *small_integer(text.substr(second, length))};
+  return std::pair{*small_integer(text.substr(0, first)),
+                   *small_integer(text.substr(second, length))};
 }
 
 std::optional<double> clock_seconds(std::string_view text) {
@@ -180,8 +183,8 @@ std::optional<double> time_stamp(std::string_view line) {
   for (std::size_t at = line.find("20"); at != std::string_view::npos && at + 19 <= line.size();
        at = line.find("20", at + 1)) {
     const std::string_view t = line.substr(at, 19);
-    const bool shape = (t[4] == '-' || t[4] == '/') && t[7] == t[4] && t[13] == ':' && t[16] == ':' &&
-                       (t[10] == ' ' || t[10] == 'T');
+    const bool shape = (t[4] == '-' || t[4] == '/') && t[7] == t[4] && t[13] == ':' &&
+                       t[16] == ':' && (t[10] == ' ' || t[10] == 'T');
     if (!shape || (at > 0 && is_digit(line[at - 1]))) continue;
     const auto field = [&](std::size_t from, std::size_t size) {
       return small_integer(t.substr(from, size));
@@ -193,8 +196,9 @@ std::optional<double> time_stamp(std::string_view line) {
                                            std::chrono::month(static_cast<unsigned>(*month)),
                                            std::chrono::day(static_cast<unsigned>(*day))};
     if (!date.ok()) continue;
-    double seconds = static_cast<double>(std::chrono::sys_days(date).time_since_epoch().count()) * 86400 +
-                     static_cast<double>(*hour * 3600 + *minute * 60 + *second);
+    double seconds =
+        static_cast<double>(std::chrono::sys_days(date).time_since_epoch().count()) * 86400 +
+        static_cast<double>(*hour * 3600 + *minute * 60 + *second);
     const std::string_view rest = line.substr(at + 19);
     if (rest.size() > 1 && (rest[0] == ',' || rest[0] == '.') && is_digit(rest[1])) {
       const std::size_t digits = std::min<std::size_t>(digits_from(rest, 1), 9);

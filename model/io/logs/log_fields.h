@@ -8,9 +8,10 @@
 namespace stepsight {
 
 struct LogNumber {
-  double value = 0;        // finite
-  std::string_view unit;   // what stands glued or one blank behind it: "ms", "GiB", "s/it"; may be empty
-  std::string_view rest;   // of the line, from the unit on
+  double value = 0;  // finite
+  std::string_view
+      unit;  // what stands glued or one blank behind it: "ms", "GiB", "s/it"; may be empty
+  std::string_view rest;  // of the line, from the unit on
 };
 
 // The number at the start of a text: "561.94ms", "5,762", "3.5M", "'1.731'", "( 1.202)". Groups of
@@ -18,16 +19,18 @@ struct LogNumber {
 // quotes and an opening parenthesis before it are passed over.
 std::optional<LogNumber> leading_number(std::string_view text);
 
-// The number behind a key: "time: 0.379", "loss=1.2", "Time  0.251". The key must not be a part of a
-// longer word ("time" is not found in "data_time" nor in "time_ms"); between it and the number stand
-// blanks, quotes, ':' or '=' only.
+// The number behind a key: "time: 0.379", "loss=1.2", "Time  0.251". The key must not be a part of
+// a longer word ("time" is not found in "data_time" nor in "time_ms"); between it and the number
+// stand blanks, quotes, ':' or '=' only.
 std::optional<LogNumber> number_after(std::string_view line, std::string_view key);
 std::optional<double> value_after(std::string_view line, std::string_view key);
 // As a count: whole, 0 to 9e15.
 std::optional<std::int64_t> count_after(std::string_view line, std::string_view key);
 
 // A time behind a key, by its unit (us, ms, s, min, h), `without_unit` seconds where there is none.
-std::optional<double> seconds_after(std::string_view line, std::string_view key, double without_unit = 1);
+std::optional<double> seconds_after(std::string_view line,
+                                    std::string_view key,
+                                    double without_unit = 1);
 
 // "10/312", "21 / 100", "1750/2693]": a count and how many there are. From the start of the text.
 std::optional<std::pair<std::int64_t, std::int64_t>> progress_of(std::string_view text);

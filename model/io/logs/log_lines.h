@@ -1,5 +1,5 @@
-// A log as a stream of lines, whatever its size: gzip undone on the way, colours and carriage returns
-// taken off, nothing held but the line.
+// A log as a stream of lines, whatever its size: gzip undone on the way, colours and carriage
+// returns taken off, nothing held but the line.
 #pragma once
 #include <functional>
 #include <string>

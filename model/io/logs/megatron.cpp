@@ -32,7 +32,11 @@ bool MegatronLog::read_iteration(std::string_view line) {
   auto seconds = value_after(line, "elapsed time per iteration (s)");
   if (const auto ms = value_after(line, "elapsed time per iteration (ms)")) seconds = *ms * 1e-3;
   if (!seconds) return false;
-  LoggedStep step{progress->first, steps_.since_last(progress->first), *seconds, {}, {},
+  LoggedStep step{progress->first,
+                  steps_.since_last(progress->first),
+                  *seconds,
+                  {},
+                  {},
                   value_after(line, "lm loss")};
   if (const auto rate = value_after(line, "samples per second")) {
     step.rate = rate;
@@ -41,7 +45,8 @@ bool MegatronLog::read_iteration(std::string_view line) {
   }
   if (const auto batch = count_after(line, "global batch size")) log_.facts.global_batch = batch;
   if (log_.format.empty()) {
-    log_.format = line.find("consumed tokens") == std::string_view::npos ? "Megatron-LM" : "Megatron-DeepSpeed";
+    log_.format = line.find("consumed tokens") == std::string_view::npos ? "Megatron-LM"
+                                                                         : "Megatron-DeepSpeed";
   }
   steps_.add(step, rank_prefix(line));
   return true;
@@ -53,7 +58,8 @@ bool MegatronLog::read_nemo(std::string_view line) {
   auto index = scaled_count(line, "global_step");
   if (!index) index = 0;
   if (const auto batch = count_after(line, "global_batch_size")) log_.facts.global_batch = batch;
-  LoggedStep step{*index, steps_.since_last(*index), *seconds, {}, {}, value_after(line, "reduced_train_loss")};
+  LoggedStep step{
+      *index, steps_.since_last(*index), *seconds, {}, {}, value_after(line, "reduced_train_loss")};
   if (log_.format.empty()) log_.format = "NeMo";
   steps_.add(step, rank_prefix(line));
   return true;
@@ -63,7 +69,8 @@ bool MegatronLog::read_nanotron(std::string_view line) {
   const auto ms = scaled_value(line, "time_per_iteration_ms");
   const auto index = count_after(line, "iteration");
   if (!ms || !index) return false;
-  LoggedStep step{*index, steps_.since_last(*index), *ms * 1e-3, {}, {}, value_after(line, "lm_loss")};
+  LoggedStep step{
+      *index, steps_.since_last(*index), *ms * 1e-3, {}, {}, value_after(line, "lm_loss")};
   if (const auto tokens = scaled_value(line, "tokens_per_sec")) {
     step.rate = tokens;
     log_.rate_unit = RateUnit::tokens;
@@ -98,7 +105,8 @@ void MegatronLog::read_dotted(std::string_view line) {
   const std::size_t dots = line.find(" ....");
   if (dots == std::string_view::npos) return;
   std::string_view name = trimmed(line.substr(0, dots));
-  name.remove_prefix(name.find_last_of(" \t") == std::string_view::npos ? 0 : name.find_last_of(" \t") + 1);
+  name.remove_prefix(
+      name.find_last_of(" \t") == std::string_view::npos ? 0 : name.find_last_of(" \t") + 1);
   std::string_view value = line.substr(dots + 1);
   value.remove_prefix(std::min(value.find_first_not_of('.'), value.size()));
   if (!value.starts_with(':')) return read_argument(name, trimmed(value));
@@ -110,7 +118,9 @@ void MegatronLog::read_dotted(std::string_view line) {
 
 void MegatronLog::line(std::string_view line) {
   if (line.find("....") != std::string_view::npos) return read_dotted(line);
-  if (line.find("iteration") != std::string_view::npos && (read_iteration(line) || read_nanotron(line))) return;
+  if (line.find("iteration") != std::string_view::npos &&
+      (read_iteration(line) || read_nanotron(line)))
+    return;
   if (line.find("train_step_timing") != std::string_view::npos) read_nemo(line);
 }
 

@@ -1,6 +1,7 @@
-// The lines of Megatron-LM ("elapsed time per iteration (ms): 5361.6"), Megatron-DeepSpeed (the same
-// in seconds), NeMo ("train_step_timing in s: 7.14") and nanotron ("time_per_iteration_ms: 1.2K");
-// Megatron's dump of arguments and its timers over ranks, whose spread shows stragglers.
+// The lines of Megatron-LM ("elapsed time per iteration (ms): 5361.6"), Megatron-DeepSpeed (the
+// same in seconds), NeMo ("train_step_timing in s: 7.14") and nanotron
+// ("time_per_iteration_ms: 1.2K"); Megatron's dump of arguments and its timers over ranks, whose
+// spread shows stragglers.
 #pragma once
 #include <optional>
 #include <string_view>

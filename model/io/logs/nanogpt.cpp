@@ -20,7 +20,8 @@ std::optional<std::int64_t> index_after(std::string_view line, std::string_view 
 std::optional<double> time_cell(std::string_view line) {
   for (const std::string_view cell : split(line, '|')) {
     const auto number = leading_number(cell);
-    if (number && number->unit == "ms" && trimmed(number->rest) == "ms") return number->value * 1e-3;
+    if (number && number->unit == "ms" && trimmed(number->rest) == "ms")
+      return number->value * 1e-3;
   }
   return std::nullopt;
 }
@@ -36,7 +37,10 @@ std::optional<double> number_before(std::string_view line, std::string_view word
 
 }  // namespace
 
-void NanogptLog::add(std::int64_t index, double seconds, std::string_view line, const char* format) {
+void NanogptLog::add(std::int64_t index,
+                     double seconds,
+                     std::string_view line,
+                     const char* format) {
   LoggedStep step{index, 1, seconds, {}, {}, value_after(line, "loss")};
   auto tokens = value_after(line, "tok/sec");
   if (!tokens) tokens = number_before(line, "tok/s");
@@ -102,7 +106,8 @@ bool NanogptLog::read_modded(std::string_view line) {
 }
 
 void NanogptLog::line(std::string_view line) {
-  if (const auto tokens = count_after(line, "tokens per iteration will be")) log_.facts.tokens = tokens;
+  if (const auto tokens = count_after(line, "tokens per iteration will be"))
+    log_.facts.tokens = tokens;
   if (line.find("iter") != std::string_view::npos && read_iter(line)) return;
   if (line.find("step") == std::string_view::npos) return;
   if (!read_bars(line)) read_modded(line);

@@ -17,7 +17,7 @@ class NanogptLog {
 
  private:
   bool read_iter(std::string_view line);
-  bool read_bars(std::string_view line);    // llm.c, nanochat
+  bool read_bars(std::string_view line);  // llm.c, nanochat
   bool read_modded(std::string_view line);
   void add(std::int64_t index, double seconds, std::string_view line, const char* format);
 

@@ -26,7 +26,8 @@ void count(std::map<std::string, std::int64_t>& into, std::string_view name) {
   }
 }
 
-// "NET/IB/3/GDRDMA" -> "NET/IB", "NET/Socket/0" -> "NET/Socket", "SHM/direct/direct" -> "SHM/direct".
+// "NET/IB/3/GDRDMA" -> "NET/IB", "NET/Socket/0" -> "NET/Socket", "SHM/direct/direct" ->
+// "SHM/direct".
 std::string_view transport_of(std::string_view word) {
   const std::size_t first = word.find('/');
   if (first == std::string_view::npos) return word;
@@ -57,21 +58,24 @@ void read_network(std::string_view text, NcclInfo& info) {
   if (const std::size_t at = text.find(used); at != std::string_view::npos) {
     info.network = trimmed(text.substr(at + used.size(), longest_name));
   }
-  for (const std::string_view plain : {std::string_view("NET/Socket : Using"), std::string_view("NET/IB : Using")}) {
+  for (const std::string_view plain :
+       {std::string_view("NET/Socket : Using"), std::string_view("NET/IB : Using")}) {
     if (info.network.empty() && text.find(plain) != std::string_view::npos) {
       info.network = plain.substr(4, plain.find(' ') - 4);
     }
   }
   const bool loaded = text.find("Loaded net plugin") != std::string_view::npos ||
                       text.find("Using external network plugin") != std::string_view::npos;
-  if (loaded && info.plugin.empty()) info.plugin = trimmed(text.substr(text.find("plugin") + 6, longest_name));
+  if (loaded && info.plugin.empty())
+    info.plugin = trimmed(text.substr(text.find("plugin") + 6, longest_name));
 }
 
 void read_line(std::string_view line, NcclInfo& info) {
   constexpr std::string_view mark = "NCCL INFO ";
   const std::size_t at = line.find(mark);
   constexpr std::string_view version = "NCCL version ";
-  if (const std::size_t v = line.find(version); v != std::string_view::npos && info.version.empty()) {
+  if (const std::size_t v = line.find(version);
+      v != std::string_view::npos && info.version.empty()) {
     info.version = trimmed(line.substr(v + version.size(), longest_name));
   }
   if (at == std::string_view::npos) return;
@@ -90,7 +94,8 @@ void read_line(std::string_view line, NcclInfo& info) {
 
 NcclInfo checked(const std::string& file, NcclInfo info) {
   if (info.lines == 0) {
-    throw UserError(file + ": holds no line of NCCL; run with NCCL_DEBUG=INFO and keep what it prints");
+    throw UserError(file +
+                    ": holds no line of NCCL; run with NCCL_DEBUG=INFO and keep what it prints");
   }
   return info;
 }
@@ -110,22 +115,26 @@ std::vector<std::string> findings(const NcclInfo& info) {
   const std::int64_t net = info.channels("NET");
   const std::int64_t sockets = info.channels("NET/Socket");
   if (sockets > 0) {
-    out.push_back(fmt::format("{} channels run over TCP sockets{}: expect 1 to 5 GB/s where RDMA gives ten times that",
-                              sockets,
-                              info.no_infiniband ? " because NCCL finds no InfiniBand device" : ""));
+    out.push_back(fmt::format(
+        "{} channels run over TCP sockets{}: expect 1 to 5 GB/s where RDMA gives ten times that",
+        sockets,
+        info.no_infiniband ? " because NCCL finds no InfiniBand device" : ""));
   }
   if (net > sockets && info.gpudirect == 0) {
-    out.emplace_back("the network's adapters do not read GPU memory (no GDRDMA): every message goes through "
-                     "host memory");
+    out.emplace_back(
+        "the network's adapters do not read GPU memory (no GDRDMA): every message goes through "
+        "host memory");
   }
   if (info.channels("SHM") > 0 && info.channels("P2P") == 0) {
-    out.push_back(fmt::format("{} channels go through host memory (SHM) and none from GPU to GPU: no P2P",
-                              info.channels("SHM")));
+    out.push_back(
+        fmt::format("{} channels go through host memory (SHM) and none from GPU to GPU: no P2P",
+                    info.channels("SHM")));
   } else if (info.channels("SHM") > 0) {
-    out.push_back(fmt::format("{} of {} channels inside a machine go through host memory (SHM): some pairs of "
-                              "cards have no P2P, and a ring is as fast as its slowest pair",
-                              info.channels("SHM"),
-                              info.channels("SHM") + info.channels("P2P")));
+    out.push_back(fmt::format(
+        "{} of {} channels inside a machine go through host memory (SHM): some pairs of "
+        "cards have no P2P, and a ring is as fast as its slowest pair",
+        info.channels("SHM"),
+        info.channels("SHM") + info.channels("P2P")));
   }
   if (!info.plugin.empty() && info.no_infiniband) {
     out.push_back("a network plugin is loaded (" + info.plugin +

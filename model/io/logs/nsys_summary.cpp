@@ -16,14 +16,16 @@ constexpr std::size_t most_kernels = 200;
 
 std::string_view unquoted(std::string_view text) {
   text = trimmed(text);
-  if (text.size() >= 2 && text.front() == '"' && text.back() == '"') return text.substr(1, text.size() - 2);
+  if (text.size() >= 2 && text.front() == '"' && text.back() == '"')
+    return text.substr(1, text.size() - 2);
   return text;
 }
 
 }  // namespace
 
 bool NsysSummaryLog::read_header(std::string_view line) {
-  if (line.find("Total Time (ns)") == std::string_view::npos || line.find("Instances") == std::string_view::npos) {
+  if (line.find("Total Time (ns)") == std::string_view::npos ||
+      line.find("Instances") == std::string_view::npos) {
     return false;
   }
   const auto cells = split(line, ',');
@@ -54,20 +56,23 @@ void NsysSummaryLog::line(std::string_view line) {
   if (!total || !count || *total < 0 || *total > 1e18 || *count < 1 || *count > 1e12) return;
   const std::string_view name = unquoted(rest);
   all_ += *total;
-  if (name.starts_with("nccl") || name.find("ncclKernel") != std::string_view::npos) collectives_ += *total;
+  if (name.starts_with("nccl") || name.find("ncclKernel") != std::string_view::npos)
+    collectives_ += *total;
   if (log_.parts.size() == most_kernels) return;
   const double mean = *total / *count * 1e-9;
-  log_.parts.push_back({std::string(name.substr(0, 100)), mean, mean, mean, static_cast<std::int64_t>(*count)});
+  log_.parts.push_back(
+      {std::string(name.substr(0, 100)), mean, mean, mean, static_cast<std::int64_t>(*count)});
 }
 
 StepLog NsysSummaryLog::finish() {
   if (log_.parts.empty()) return {};
   log_.format = ranges_ ? "Nsight Systems' NVTX ranges" : "Nsight Systems' kernels";
   if (collectives_ > 0) {
-    log_.doubts.push_back(fmt::format(
-        "NCCL's kernels take {:.1f} % of all kernels' time: what hides behind compute, and waiting for other "
-        "ranks, is in it",
-        100 * collectives_ / all_));
+    log_.doubts.push_back(
+        fmt::format("NCCL's kernels take {:.1f} % of all kernels' time: what hides behind compute, "
+                    "and waiting for other "
+                    "ranks, is in it",
+                    100 * collectives_ / all_));
   }
   return std::exchange(log_, {});
 }

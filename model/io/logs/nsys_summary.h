@@ -1,6 +1,6 @@
-// `nsys stats --report cuda_gpu_kern_sum --format csv`, of old and new names ("Time(%)", "Time (%)"):
-// every kernel's mean time, and how much of all kernels' time is NCCL's. And `--report nvtx_sum`, whose last
-// column is Range: every marked stretch's mean time.
+// `nsys stats --report cuda_gpu_kern_sum --format csv`, of old and new names ("Time(%)", "Time
+// (%)"): every kernel's mean time, and how much of all kernels' time is NCCL's. And `--report
+// nvtx_sum`, whose last column is Range: every marked stretch's mean time.
 #pragma once
 #include <cstddef>
 #include <string_view>

@@ -22,7 +22,8 @@ struct BarLine {
 };
 
 bool is_step_unit(std::string_view unit) {
-  constexpr std::array<std::string_view, 7> units{"it", "iter", "step", "steps", "batch", "batches", "b"};
+  constexpr std::array<std::string_view, 7> units{
+      "it", "iter", "step", "steps", "batch", "batches", "b"};
   return std::ranges::find(units, unit) != units.end();
 }
 
@@ -31,17 +32,22 @@ std::optional<double> step_seconds(std::string_view rate) {
   const auto number = leading_number(rate);
   if (!number || !(number->value > 0)) return std::nullopt;
   const std::string_view unit = number->unit;
-  if (unit.starts_with("s/")) return is_step_unit(unit.substr(2)) ? std::optional(number->value) : std::nullopt;
-  if (unit.ends_with("/s") && is_step_unit(unit.substr(0, unit.size() - 2))) return 1 / number->value;
+  if (unit.starts_with("s/"))
+    return is_step_unit(unit.substr(2)) ? std::optional(number->value) : std::nullopt;
+  if (unit.ends_with("/s") && is_step_unit(unit.substr(0, unit.size() - 2)))
+    return 1 / number->value;
   return std::nullopt;
 }
 
 std::optional<BarLine> bar_line(std::string_view line) {
-  for (std::size_t open = line.find('['); open != std::string_view::npos; open = line.find('[', open + 1)) {
+  for (std::size_t open = line.find('['); open != std::string_view::npos;
+       open = line.find('[', open + 1)) {
     const std::string_view inside = line.substr(open + 1);
     const std::size_t less = inside.find('<');
     const std::size_t comma = inside.find(',');
-    if (less == std::string_view::npos || comma == std::string_view::npos || comma < less || less > 24) continue;
+    if (less == std::string_view::npos || comma == std::string_view::npos || comma < less ||
+        less > 24)
+      continue;
     const auto elapsed = clock_seconds(inside.substr(0, less));
     if (!elapsed) continue;
     // "1 day, 2:09:41" has a comma of its own in what remains.
@@ -55,7 +61,8 @@ std::optional<BarLine> bar_line(std::string_view line) {
     if (!seconds) continue;
     std::string_view before = trimmed(line.substr(0, open));
     const std::size_t begin = before.find_last_of("| \t:");
-    const auto progress = progress_of(begin == std::string_view::npos ? before : before.substr(begin + 1));
+    const auto progress =
+        progress_of(begin == std::string_view::npos ? before : before.substr(begin + 1));
     if (!progress) continue;
     return BarLine{line.substr(0, open), progress->first, progress->second, *elapsed, *seconds};
   }
@@ -63,9 +70,19 @@ std::optional<BarLine> bar_line(std::string_view line) {
 }
 
 bool is_training(std::string_view description) {
-  constexpr std::array<std::string_view, 13> others{
-      "alidat", "Sanity", "Class ", "Map", "Load", "Downloading", "okeniz", "Generat", "Eval", "eval",
-      "Predict", "Testing", "Filter"};
+  constexpr std::array<std::string_view, 13> others{"alidat",
+                                                    "Sanity",
+                                                    "Class ",
+                                                    "Map",
+                                                    "Load",
+                                                    "Downloading",
+                                                    "okeniz",
+                                                    "Generat",
+                                                    "Eval",
+                                                    "eval",
+                                                    "Predict",
+                                                    "Testing",
+                                                    "Filter"};
   return std::ranges::none_of(others, [&](std::string_view word) {
     return description.find(word) != std::string_view::npos;
   });
@@ -111,13 +128,18 @@ void ProgressBarLog::line(std::string_view line) {
 StepLog ProgressBarLog::finish() {
   StepLog log;
   if (used_ == 0) return log;
-  Bar& longest = *std::max_element(bars_.begin(), bars_.begin() + static_cast<std::ptrdiff_t>(used_),
-                                   [](const Bar& a, const Bar& b) { return a.seconds < b.seconds; });
-  log.format = lightning_ ? "Lightning's bar" : ultralytics_ ? "Ultralytics' bar" : "progress bar (tqdm)";
+  Bar& longest =
+      *std::max_element(bars_.begin(),
+                        bars_.begin() + static_cast<std::ptrdiff_t>(used_),
+                        [](const Bar& a, const Bar& b) { return a.seconds < b.seconds; });
+  log.format = lightning_     ? "Lightning's bar"
+               : ultralytics_ ? "Ultralytics' bar"
+                              : "progress bar (tqdm)";
   if (lightning_) log.rate_scope = RateScope::each_gpu;
   longest.steps.finish(log);
   if (passed_over_ > 0) {
-    log.skipped.push_back(fmt::format("lines of other bars (validation, downloads): {}", passed_over_));
+    log.skipped.push_back(
+        fmt::format("lines of other bars (validation, downloads): {}", passed_over_));
   }
   if (used_ > 1) log.skipped.push_back(fmt::format("other bars that ran shorter: {}", used_ - 1));
   double covered = 0;
@@ -130,7 +152,8 @@ StepLog ProgressBarLog::finish() {
   if (longest.seconds > 120 && covered > 0 && whole > 1.2 * shown / covered) {
     log.doubts.push_back(fmt::format(
         "by its clock the bar took {:.3g} s a step, by its rates {:.3g} s: pauses between them",
-        whole, shown / covered));
+        whole,
+        shown / covered));
   }
   return log;
 }

@@ -25,8 +25,16 @@ namespace stepsight {
 namespace {
 
 // Where two find as many steps the earlier one gives them.
-using Readers = std::tuple<MegatronLog, NanogptLog, TorchtitanLog, VisionLog, DeepspeedLog, ProgressBarLog,
-                           HfTrainerLog, LightningProfileLog, NsysSummaryLog, TableLog>;
+using Readers = std::tuple<MegatronLog,
+                           NanogptLog,
+                           TorchtitanLog,
+                           VisionLog,
+                           DeepspeedLog,
+                           ProgressBarLog,
+                           HfTrainerLog,
+                           LightningProfileLog,
+                           NsysSummaryLog,
+                           TableLog>;
 
 template <typename T>
 void fill(std::optional<T>& into, const std::optional<T>& from) {
@@ -60,7 +68,8 @@ bool says_nothing(const StepLog& log) {
 StepLog merged(std::vector<StepLog> logs) {
   std::erase_if(logs, [](const StepLog& l) { return l.format.empty(); });
   if (logs.empty()) return {};
-  const auto most = std::ranges::max_element(logs, {}, [](const StepLog& l) { return l.steps.size(); });
+  const auto most =
+      std::ranges::max_element(logs, {}, [](const StepLog& l) { return l.steps.size(); });
   StepLog out = std::move(*most);
   for (StepLog& other : logs) {
     if (&other == &*most) continue;
@@ -69,7 +78,8 @@ StepLog merged(std::vector<StepLog> logs) {
     fill(out.run_steps, other.run_steps);
     fill(out.run_samples_per_s, other.run_samples_per_s);
     if (other.steps.size() > 1) {
-      out.skipped.push_back(fmt::format("{} entries that look like {}", other.steps.size(), other.format));
+      out.skipped.push_back(
+          fmt::format("{} entries that look like {}", other.steps.size(), other.format));
     }
     if (!other.parts.empty() || other.run_seconds) out.format += " with " + other.format;
     append(out.parts, std::move(other.parts));
@@ -90,13 +100,14 @@ StepLog read_with(const std::string& file, const ReadLines& read_lines_of) {
   StepLog log = merged(std::move(logs));
   if (says_nothing(log)) {
     std::string why = log.doubts.empty() ? "" : " (" + log.format + ": " + log.doubts.front() + ")";
-    throw UserError(file +
-                    ": no training steps were found" + why +
-                    "; known are Hugging Face Trainer (bar, dictionaries, trainer_state.json), Lightning, "
-                    "nanoGPT, litgpt, llm.c, nanochat, Megatron-LM, Megatron-DeepSpeed, NeMo, nanotron, "
-                    "DeepSpeed, torchtitan, fairseq, composer, OLMo, mmengine, detectron2, Ultralytics, "
-                    "timm, torchvision, DLLogger, Nsight Systems' cuda_gpu_kern_sum, and tables (CSV, Markdown) with a step or a number of "
-                    "GPUs and a time or a rate");
+    throw UserError(
+        file + ": no training steps were found" + why +
+        "; known are Hugging Face Trainer (bar, dictionaries, trainer_state.json), Lightning, "
+        "nanoGPT, litgpt, llm.c, nanochat, Megatron-LM, Megatron-DeepSpeed, NeMo, nanotron, "
+        "DeepSpeed, torchtitan, fairseq, composer, OLMo, mmengine, detectron2, Ultralytics, "
+        "timm, torchvision, DLLogger, Nsight Systems' cuda_gpu_kern_sum, and tables (CSV, "
+        "Markdown) with a step or a number of "
+        "GPUs and a time or a rate");
   }
   log.file = file;
   if (cut > 0) log.skipped.push_back(fmt::format("the ends of {} lines over 64 KiB", cut));

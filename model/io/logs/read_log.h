@@ -1,5 +1,5 @@
-// A training run's log, whatever wrote it: every reader looks at every line, the one that found most
-// steps gives them, and the facts and timers that the others found stay beside.
+// A training run's log, whatever wrote it: every reader looks at every line, the one that found
+// most steps gives them, and the facts and timers that the others found stay beside.
 #pragma once
 #include <string>
 #include <string_view>

@@ -33,7 +33,8 @@ void StepCollector::add(LoggedStep step, std::optional<std::int64_t> rank) {
     ++unreadable_;
     return;
   }
-  if (step.data_seconds && !(*step.data_seconds >= 0 && *step.data_seconds <= step.seconds * 1.05)) {
+  if (step.data_seconds &&
+      !(*step.data_seconds >= 0 && *step.data_seconds <= step.seconds * 1.05)) {
     step.data_seconds.reset();
   }
   if (step.rate && !(*step.rate > 0 && std::isfinite(*step.rate))) step.rate.reset();
@@ -71,13 +72,13 @@ void StepCollector::halve() {
 void StepCollector::finish(StepLog& log) {
   log.steps = std::exchange(steps_, {});
   if (other_ranks_ > 0) {
-    log.skipped.push_back(fmt::format("{} lines that repeat a step: further ranks, or a bar drawn again",
-                                      other_ranks_));
+    log.skipped.push_back(fmt::format(
+        "{} lines that repeat a step: further ranks, or a bar drawn again", other_ranks_));
   }
   if (unreadable_ > 0) log.skipped.push_back(fmt::format("{} steps without a time", unreadable_));
   if (halvings_ > 0) {
-    log.skipped.push_back(
-        fmt::format("no step: a long run, means over {} entries each", std::int64_t{1} << halvings_));
+    log.skipped.push_back(fmt::format("no step: a long run, means over {} entries each",
+                                      std::int64_t{1} << halvings_));
   }
 }
 

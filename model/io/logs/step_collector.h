@@ -16,14 +16,16 @@ class StepCollector {
   // Above this number neighbours are joined two by two: means over what they cover.
   static constexpr std::size_t most_entries = 1 << 17;
 
-  // A step that repeats the last index, or is printed by another rank than the first step was, counts
-  // as a further rank's. Times that are not above 0 or beyond ten years are counted as unreadable.
+  // A step that repeats the last index, or is printed by another rank than the first step was,
+  // counts as a further rank's. Times that are not above 0 or beyond ten years are counted as
+  // unreadable.
   void add(LoggedStep step, std::optional<std::int64_t> rank = {});
 
   // Counts a line that repeats a step and has no time of its own.
   void note_repeat() { ++other_ranks_; }
 
-  // How far `index` is from the last one, for means since then; 1 for the first and when it restarts.
+  // How far `index` is from the last one, for means since then; 1 for the first and when it
+  // restarts.
   [[nodiscard]] std::int64_t since_last(std::int64_t index) const;
   [[nodiscard]] bool empty() const { return steps_.empty(); }
 

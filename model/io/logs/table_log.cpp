@@ -55,28 +55,54 @@ bool is_rule(const std::vector<std::string_view>& cells) {
 TableLog::Reading TableLog::reading_of(std::string_view header) {
   const std::string name = lower(header);
   Reading out;
-  constexpr std::array<std::string_view, 8> step{"step", "steps", "iteration", "iter", "global_step",
-                                                 "batch_idx", "update", "it"};
-  constexpr std::array<std::string_view, 9> gpus{"gpus", "#_gpus", "num_gpu", "num_gpus", "n_gpus",
-                                                 "#gpus", "gpu_count", "world_size", "cards"};
-  constexpr std::array<std::string_view, 14> seconds{
-      "step_time_s", "seconds", "time_s", "sec/it", "s/it", "sec/iter", "s/iter", "iter_time",
-      "step_time", "time_per_step", "sec/step", "s/step", "train_step_timing_in_s", "time_(s)"};
-  constexpr std::array<std::string_view, 8> milliseconds{
-      "ms", "step_time_ms", "ms/step", "ms/it", "ms/iter", "time_ms", "time_(ms)", "step_time_(ms)"};
-  constexpr std::array<std::string_view, 5> steps_per_second{"it/s", "iter/s", "steps/s", "its/s",
-                                                             "steps_per_second"};
+  constexpr std::array<std::string_view, 8> step{
+      "step", "steps", "iteration", "iter", "global_step", "batch_idx", "update", "it"};
+  constexpr std::array<std::string_view, 9> gpus{"gpus",
+                                                 "#_gpus",
+                                                 "num_gpu",
+                                                 "num_gpus",
+                                                 "n_gpus",
+                                                 "#gpus",
+                                                 "gpu_count",
+                                                 "world_size",
+                                                 "cards"};
+  constexpr std::array<std::string_view, 14> seconds{"step_time_s",
+                                                     "seconds",
+                                                     "time_s",
+                                                     "sec/it",
+                                                     "s/it",
+                                                     "sec/iter",
+                                                     "s/iter",
+                                                     "iter_time",
+                                                     "step_time",
+                                                     "time_per_step",
+                                                     "sec/step",
+                                                     "s/step",
+                                                     "train_step_timing_in_s",
+                                                     "time_(s)"};
+  constexpr std::array<std::string_view, 8> milliseconds{"ms",
+                                                         "step_time_ms",
+                                                         "ms/step",
+                                                         "ms/it",
+                                                         "ms/iter",
+                                                         "time_ms",
+                                                         "time_(ms)",
+                                                         "step_time_(ms)"};
+  constexpr std::array<std::string_view, 5> steps_per_second{
+      "it/s", "iter/s", "steps/s", "its/s", "steps_per_second"};
   if (is_one_of(name, step)) out.column = Column::step;
   if (name == "epoch") out.column = Column::step, out.epoch = true;
   if (is_one_of(name, gpus)) out.column = Column::gpus;
   if (is_one_of(name, seconds)) out.column = Column::time;
   if (is_one_of(name, milliseconds)) out.column = Column::time, out.factor = 1e-3;
   if (is_one_of(name, steps_per_second)) out.column = Column::time, out.inverse = true;
-  if (name == "time") out.column = Column::time, out.cumulative = true;  // decided by the epochs beside it
+  if (name == "time")
+    out.column = Column::time, out.cumulative = true;  // decided by the epochs beside it
   if (name == "data_time" || name == "data_time_s" || name == "data") out.column = Column::data;
   if (name == "loss" || name == "train_loss") out.column = Column::loss;
   const bool batch = has(name, "batch");
-  if (batch && (has(name, "/_gpu") || has(name, "/gpu") || has(name, "per_gpu") || has(name, "micro"))) {
+  if (batch &&
+      (has(name, "/_gpu") || has(name, "/gpu") || has(name, "per_gpu") || has(name, "micro"))) {
     out.column = Column::gpu_batch;
   } else if (batch && has(name, "global")) {
     out.column = Column::global_batch;
@@ -103,7 +129,8 @@ bool TableLog::read_header(const std::vector<std::string_view>& cells, char sepa
   for (const std::string_view cell : cells) {
     columns.push_back(reading_of(cell));
     // Of several columns of one kind the first counts.
-    if (++count[static_cast<std::size_t>(columns.back().column)] > 1) columns.back().column = Column::none;
+    if (++count[static_cast<std::size_t>(columns.back().column)] > 1)
+      columns.back().column = Column::none;
   }
   const auto n = [&](Column c) { return count[static_cast<std::size_t>(c)] > 0; };
   const bool timed = n(Column::time) || n(Column::rate);
@@ -125,8 +152,12 @@ void TableLog::add_row(const std::vector<std::optional<double>>& values) {
     const double v = *values[i];
     const auto count = static_cast<std::int64_t>(v >= 0 && v < 9e15 ? v : 0);
     switch (r.column) {
-      case Column::step: step.index = count; break;
-      case Column::gpus: row.gpus = count; break;
+      case Column::step:
+        step.index = count;
+        break;
+      case Column::gpus:
+        row.gpus = count;
+        break;
       case Column::time:
         time = r.inverse ? (v > 0 ? 1 / v : 0) : v * r.factor;
         cumulative = r.cumulative;
@@ -136,18 +167,29 @@ void TableLog::add_row(const std::vector<std::optional<double>>& values) {
         log_.rate_unit = r.tokens ? RateUnit::tokens : RateUnit::samples;
         log_.rate_scope = r.per_gpu ? RateScope::each_gpu : RateScope::whole_job;
         break;
-      case Column::data: step.data_seconds = v; break;
-      case Column::loss: step.loss = v; break;
-      case Column::gpu_batch: if (count > 0) row.gpu_batch = count; break;
-      case Column::global_batch: if (count > 0) row.global_batch = count; break;
-      case Column::none: break;
+      case Column::data:
+        step.data_seconds = v;
+        break;
+      case Column::loss:
+        step.loss = v;
+        break;
+      case Column::gpu_batch:
+        if (count > 0) row.gpu_batch = count;
+        break;
+      case Column::global_batch:
+        if (count > 0) row.global_batch = count;
+        break;
+      case Column::none:
+        break;
     }
   }
   if (scaling_) {
-    if (row.rate && log_.rate_scope == RateScope::each_gpu) *row.rate *= static_cast<double>(row.gpus);
+    if (row.rate && log_.rate_scope == RateScope::each_gpu)
+      *row.rate *= static_cast<double>(row.gpus);
     if (time && *time > 0) row.seconds = time;
     if (row.rate && !(*row.rate > 0 && std::isfinite(*row.rate))) row.rate.reset();
-    if (row.gpus > 0 && (row.seconds || row.rate) && log_.rows.size() < most_rows) log_.rows.push_back(row);
+    if (row.gpus > 0 && (row.seconds || row.rate) && log_.rows.size() < most_rows)
+      log_.rows.push_back(row);
     return;
   }
   if (!time) return;
@@ -184,9 +226,10 @@ void TableLog::read_row(const std::vector<std::string_view>& cells) {
 }
 
 void TableLog::line(std::string_view line) {
-  const char separator = line.find('|') != std::string_view::npos ? '|'
-                         : line.find(',') != std::string_view::npos ? ','
-                         : line.find('\t') != std::string_view::npos ? '\t' : '\0';
+  const char separator = line.find('|') != std::string_view::npos    ? '|'
+                         : line.find(',') != std::string_view::npos  ? ','
+                         : line.find('\t') != std::string_view::npos ? '\t'
+                                                                     : '\0';
   if (separator == '\0') return;
   if (!columns_.empty() && separator == separator_) {
     const auto cells = cells_of(line, separator);

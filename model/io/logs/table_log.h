@@ -1,5 +1,5 @@
-// Tables of steps or of results, CSV or Markdown, recognised by the words of their header: a step and
-// its time, or a number of GPUs and how fast they are.
+// Tables of steps or of results, CSV or Markdown, recognised by the words of their header: a step
+// and its time, or a number of GPUs and how fast they are.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -19,11 +19,11 @@ class TableLog {
   enum class Column { none, step, gpus, time, rate, data, loss, gpu_batch, global_batch };
   struct Reading {
     Column column = Column::none;
-    double factor = 1;       // to seconds; of a rate: 1
-    bool inverse = false;    // "it/s": steps a second
+    double factor = 1;     // to seconds; of a rate: 1
+    bool inverse = false;  // "it/s": steps a second
     bool per_gpu = false;
     bool tokens = false;
-    bool cumulative = false; // a clock that runs on
+    bool cumulative = false;  // a clock that runs on
     bool epoch = false;
   };
   static Reading reading_of(std::string_view header);

@@ -37,15 +37,22 @@ bool TorchtitanLog::read_titan(std::string_view line) {
 }
 
 bool TorchtitanLog::read_fairseq(std::string_view line) {
-  if (line.find("ups") == std::string_view::npos || line.find("wps") == std::string_view::npos) return false;
+  if (line.find("ups") == std::string_view::npos || line.find("wps") == std::string_view::npos)
+    return false;
   const auto ups = value_after(line, "ups");
   const auto step = count_after(line, "num_updates");
   if (!ups || !step || !(*ups > 0)) return false;
   if (log_.format.empty()) log_.format = "fairseq";
   log_.rate_unit = RateUnit::tokens;
   log_.rate_scope = RateScope::whole_job;
-  if (const auto tokens = count_after(line, "wpb"); tokens && *tokens > 0) log_.facts.tokens = tokens;
-  steps_.add({*step, steps_.since_last(*step), 1 / *ups, {}, value_after(line, "wps"), value_after(line, "loss")},
+  if (const auto tokens = count_after(line, "wpb"); tokens && *tokens > 0)
+    log_.facts.tokens = tokens;
+  steps_.add({*step,
+              steps_.since_last(*step),
+              1 / *ups,
+              {},
+              value_after(line, "wps"),
+              value_after(line, "loss")},
              rank_prefix(line));
   return true;
 }
@@ -72,7 +79,8 @@ void TorchtitanLog::read_block(std::string_view line) {
   if (log_.format.empty()) log_.format = format;
   log_.rate_unit = RateUnit::tokens;
   log_.rate_scope = RateScope::each_gpu;
-  steps_.add({*block_, steps_.since_last(*block_), 1 / per_second, {}, block_rate_, {}}, rank_prefix(line));
+  steps_.add({*block_, steps_.since_last(*block_), 1 / per_second, {}, block_rate_, {}},
+             rank_prefix(line));
   block_.reset();
   block_rate_.reset();
 }
@@ -87,8 +95,9 @@ StepLog TorchtitanLog::finish() {
   if (log_.format.empty()) return {};
   if (mfu_count_ > 0) log_.facts.mfu = mfu_sum_ / static_cast<double>(mfu_count_);
   if (titan_without_time_ && steps_.empty()) {
-    log_.doubts.emplace_back("the lines have no time stamps, and tps alone is no step time: give the "
-                             "tokens of a step");
+    log_.doubts.emplace_back(
+        "the lines have no time stamps, and tps alone is no step time: give the "
+        "tokens of a step");
   }
   steps_.finish(log_);
   return std::exchange(log_, {});

@@ -1,6 +1,6 @@
-// torchtitan ("step: 10  loss:  7.41022  ...  tps: 5,762"), fairseq ("ups=0.39, wpb=131072"), composer
-// and OLMo (blocks of lines under "[batch=25/4800]:"). Their rates are per GPU; torchtitan prints no
-// time, so that its steps are timed by the time stamps of the lines.
+// torchtitan ("step: 10  loss:  7.41022  ...  tps: 5,762"), fairseq ("ups=0.39, wpb=131072"),
+// composer and OLMo (blocks of lines under "[batch=25/4800]:"). Their rates are per GPU; torchtitan
+// prints no time, so that its steps are timed by the time stamps of the lines.
 #pragma once
 #include <optional>
 #include <string_view>

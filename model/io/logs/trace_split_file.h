@@ -1,5 +1,5 @@
-// A profiler's trace of one rank to the split of its steady step. Read twice, as a stream: once for the
-// steps' marks, once for the kernels of the one that stands for all.
+// A profiler's trace of one rank to the split of its steady step. Read twice, as a stream: once for
+// the steps' marks, once for the kernels of the one that stands for all.
 #pragma once
 #include <functional>
 #include <memory>

@@ -34,22 +34,25 @@ class Reader {
 
   UtilisationSamples finish(const std::string& file) {
     if (!busy_) {
-      throw UserError(file +
-                      ": no header names a column of utilisation: expected the text of `nvidia-smi dmon` or "
-                      "of `nvidia-smi --query-gpu=index,utilization.gpu,clocks.sm --format=csv -l 1`");
+      throw UserError(
+          file +
+          ": no header names a column of utilisation: expected the text of `nvidia-smi dmon` or "
+          "of `nvidia-smi --query-gpu=index,utilization.gpu,clocks.sm --format=csv -l 1`");
     }
     if (out_.gpus.empty()) throw UserError(file + ": holds no sample of utilisation");
     out_.file = file;
     if (unread_ > 0) out_.skipped.push_back(fmt::format("lines that are no sample: {}", unread_));
-    if (beyond_ > 0) out_.skipped.push_back(fmt::format("samples beyond the first {} of a GPU: {}", most_samples, beyond_));
+    if (beyond_ > 0)
+      out_.skipped.push_back(
+          fmt::format("samples beyond the first {} of a GPU: {}", most_samples, beyond_));
     return std::move(out_);
   }
 
  private:
   void clear_columns() { gpu_ = busy_ = power_ = clock_ = {}; }
 
-  // "# gpu   pwr gtemp mtemp    sm   mem ... mclk  pclk"; with -o DT "#Date Time gpu ...". The second
-  // header line holds units.
+  // "# gpu   pwr gtemp mtemp    sm   mem ... mclk  pclk"; with -o DT "#Date Time gpu ...". The
+  // second header line holds units.
   void read_dmon_header(std::string_view line) {
     const auto words = tokens_of(line.substr(1));
     if (std::ranges::find(words, "sm") == words.end()) return;

@@ -82,15 +82,21 @@ bool VisionLog::read_timm(std::string_view line) {
   if (at == std::string_view::npos) return false;
   const auto epoch = leading_number(line.substr(at + 7));
   const std::size_t open = line.find('[', at);
-  if (!epoch || epoch->value < 0 || epoch->value > 1e6 || open == std::string_view::npos) return false;
+  if (!epoch || epoch->value < 0 || epoch->value > 1e6 || open == std::string_view::npos)
+    return false;
   const auto progress = progress_of(line.substr(open + 1));
   const auto time = number_after(line, "Time");
   if (!progress || progress->second > most_index || !time) return false;
-  LoggedStep step{static_cast<std::int64_t>(epoch->value) * progress->second + progress->first, 1,
-                  time->value, value_after(line, "Data"), {}, {}};
+  LoggedStep step{static_cast<std::int64_t>(epoch->value) * progress->second + progress->first,
+                  1,
+                  time->value,
+                  value_after(line, "Data"),
+                  {},
+                  {}};
   const std::size_t comma = time->rest.find(',');
   if (comma != std::string_view::npos) {
-    if (const auto rate = leading_number(time->rest.substr(comma + 1)); rate && rate->unit == "/s") {
+    if (const auto rate = leading_number(time->rest.substr(comma + 1));
+        rate && rate->unit == "/s") {
       step.rate = rate->value;
       log_.rate_unit = RateUnit::samples;
       log_.rate_scope = RateScope::whole_job;

@@ -58,8 +58,9 @@ TEST_CASE("products of few and of many rounds agree on how late a collective mak
     p.victim_name = name;
     return p;
   };
-  const std::vector<OverlapPoint> points{
-      named("gemm_4096_4096_1024", 4.0 / 6), named("gemm_8192", 16.0 / 18), named("gemm_2048", 0.3)};
+  const std::vector<OverlapPoint> points{named("gemm_4096_4096_1024", 4.0 / 6),
+                                         named("gemm_8192", 16.0 / 18),
+                                         named("gemm_2048", 0.3)};
   const auto gemm = fit_overlap_rate(points, "compute_under_collective", 132);
   REQUIRE(gemm);
   CHECK(gemm->value == Approx(8.0 / 10));

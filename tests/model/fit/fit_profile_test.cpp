@@ -62,7 +62,8 @@ std::vector<GemmPoint> gemm_points(const GemmParameters<double>& truth, int sms,
         for (const std::int64_t off : {0, 4, 2, 1, -4, -2, -1}) {
           Gemm gemm{m, n - std::max<std::int64_t>(off, 0), k + std::min<std::int64_t>(off, 0)};
           gemm.layout = static_cast<Layout>(points.size() % 3);
-          points.push_back({gemm, gemm_formula(gemm, truth, {sms}).value * 1e6 * noise.factor(), 0});
+          points.push_back(
+              {gemm, gemm_formula(gemm, truth, {sms}).value * 1e6 * noise.factor(), 0});
         }
       }
     }
@@ -86,8 +87,8 @@ Measurements pass_measurements(PassKind kind) {
 }  // namespace
 
 TEST_CASE("the fit of products finds the parameters that made the points") {
-  const GemmParameters<double> truth{700, 150, 0.4, 35, 1500, 3,   3.5, 1.4, 2.5,
-                                     3.0, 5.5, 60, 300,  1.3, 1.1, 1.1, 1.6};
+  const GemmParameters<double> truth{
+      700, 150, 0.4, 35, 1500, 3, 3.5, 1.4, 2.5, 3.0, 5.5, 60, 300, 1.3, 1.1, 1.1, 1.6};
   const auto points = gemm_points(truth, 132, 0.03);
   const Solution found = solve_gemms(points, class_values<GemmParameters>(), {132});
   CHECK(found.converged);
@@ -171,15 +172,30 @@ TEST_CASE("one sustained mix tells the energy of a FLOP, the rest of power stays
 
 TEST_CASE("parameters that the points do not determine say so") {
   // Aligned products alone say nothing of misaligned ones.
-  const GemmParameters<double> truth{700, 150, 0.4, 35, 1500, 3,   3.5, 1.4, 2.5,
-                                     3.0, 5.5, 60, 300,  1.3, 1.1, 1.1, 1.6};
+  const GemmParameters<double> truth{
+      700, 150, 0.4, 35, 1500, 3, 3.5, 1.4, 2.5, 3.0, 5.5, 60, 300, 1.3, 1.1, 1.1, 1.6};
   std::vector<GemmPoint> aligned;
   for (const GemmPoint& p : gemm_points(truth, 132, 0.01)) {
     if (alignment(p.gemm) == 16) aligned.push_back(p);
   }
   const Solution found = solve_gemms(aligned, class_values<GemmParameters>(), {132});
-  const std::vector<bool> expected{true,  true,  true,  true,  true,  true,  true, true, false,
-                                   false, false, false, false, false, false, true, true};
+  const std::vector<bool> expected{true,
+                                   true,
+                                   true,
+                                   true,
+                                   true,
+                                   true,
+                                   true,
+                                   true,
+                                   false,
+                                   false,
+                                   false,
+                                   false,
+                                   false,
+                                   false,
+                                   false,
+                                   true,
+                                   true};
   CHECK(found.determined == expected);
   CHECK(found.values[10] == class_values<GemmParameters>().rows2_slowdown);
 

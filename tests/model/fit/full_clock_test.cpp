@@ -28,7 +28,7 @@ TEST_CASE("a card that rarely reaches its highest clock keeps every product") {
   Measurements m;
   add(m, Dtype::fp16, SeenClock::full, 4);
   add(m, Dtype::fp16, SeenClock::lowered, 6);
-  add(m, Dtype::fp8, SeenClock::unknown, 3);   // an imported table: nobody knows
+  add(m, Dtype::fp8, SeenClock::unknown, 3);  // an imported table: nobody knows
   add(m, Dtype::fp32, SeenClock::full, 3);
   keep_full_clock(m);
   CHECK(m.gemms.size() == 16);

@@ -9,7 +9,10 @@ using namespace stepsight;
 
 namespace {
 
-MachineFacts machine(std::int64_t gpus, std::int64_t nvlinks, std::string to, std::int64_t pcie = 5) {
+MachineFacts machine(std::int64_t gpus,
+                     std::int64_t nvlinks,
+                     std::string to,
+                     std::int64_t pcie = 5) {
   MachineFacts m;
   m.gpus = gpus;
   m.nvlinks = nvlinks;

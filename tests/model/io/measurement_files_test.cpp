@@ -62,7 +62,8 @@ TEST_CASE("a product says whether it ran at the card's highest clock, if somebod
     read_measurement_json("m.json",
                           "{\"schema\": 1, " + head + "\"points\": [" + product + "}, " + product +
                               ", \"sm_MHz\": 1965}, " + product + ", \"sm_MHz\": 1500}]}",
-                          0, m);
+                          0,
+                          m);
     return std::vector<SeenClock>{m.gemms[0].clock, m.gemms[1].clock, m.gemms[2].clock};
   };
   CHECK(clocks(R"("clocks_before": {"sm_max_MHz": 1980}, )") ==
@@ -179,10 +180,12 @@ TEST_CASE("a file that is wrong leaves what was read before untouched") {
 // Where a folder stood on the machine that measured concerns nobody else.
 TEST_CASE("no measurement names a folder of the machine that it was made on") {
   const std::regex folder(R"re("command": "[^"]* /)re");
-  for (const auto& entry : std::filesystem::directory_iterator(STEPSIGHT_SOURCE_DIR "/calibrate/measurements")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(STEPSIGHT_SOURCE_DIR "/calibrate/measurements")) {
     if (entry.path().extension() != ".json") continue;
     // The command stands in the head of the file.
-    const std::string head = read_file(entry.path().string(), 100 * megabyte, "a measurement").substr(0, 4096);
+    const std::string head =
+        read_file(entry.path().string(), 100 * megabyte, "a measurement").substr(0, 4096);
     INFO(entry.path().filename().string());
     CHECK_FALSE(std::regex_search(head, folder));
   }

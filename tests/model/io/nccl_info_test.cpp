@@ -7,7 +7,8 @@ using namespace stepsight;
 
 namespace {
 
-constexpr std::string_view two_machines = R"(gpu-a:39155:39182 [0] NCCL INFO NCCL version 2.24.3+cuda12.6
+constexpr std::string_view two_machines =
+    R"(gpu-a:39155:39182 [0] NCCL INFO NCCL version 2.24.3+cuda12.6
 gpu-a:39155:39182 [0] NCCL INFO NET/IB : No device found.
 gpu-a:39155:39182 [0] NCCL INFO NET/Socket : Using [0]eth0:10.0.0.1<0>
 gpu-a:39155:39182 [0] NCCL INFO Using network Socket
@@ -47,10 +48,11 @@ TEST_CASE("a healthy machine gives nothing to find") {
 }
 
 TEST_CASE("RDMA by a plugin is said where InfiniBand seems to be off") {
-  const NcclInfo info = read_nccl_info_text("run.log",
-                                            "a:1:1 [0] NCCL INFO NET/Plugin: Loaded net plugin IBext_v8\n"
-                                            "a:1:1 [0] NCCL INFO NET/IB : No device found.\n"
-                                            "a:1:1 [0] NCCL INFO Channel 01/0 : 7[7] -> 8[0] via NET/IBext/0\n");
+  const NcclInfo info =
+      read_nccl_info_text("run.log",
+                          "a:1:1 [0] NCCL INFO NET/Plugin: Loaded net plugin IBext_v8\n"
+                          "a:1:1 [0] NCCL INFO NET/IB : No device found.\n"
+                          "a:1:1 [0] NCCL INFO Channel 01/0 : 7[7] -> 8[0] via NET/IBext/0\n");
   const auto found = findings(info);
   REQUIRE(found.size() == 2);
   CHECK_THAT(found[0], match::ContainsSubstring("no GDRDMA"));

@@ -1,7 +1,7 @@
 #include "model/io/profile_file.h"
 
-#include <cmath>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -148,7 +148,8 @@ TEST_CASE("points that were written read back over the formulas") {
   CHECK(residual(gpu.pass_points[static_cast<std::size_t>(PassKind::layer_norm)],
                  surface_point(Pass{PassKind::layer_norm, 4096, 768})) == Approx(-0.4));
   REQUIRE(gpu.collectives.front().points.size() == 1);
-  CHECK(gpu.collectives.front().points.time(1048576, [](double) { return 1.0; }) == Approx(std::exp(0.5)));
+  CHECK(gpu.collectives.front().points.time(1048576, [](double) { return 1.0; }) ==
+        Approx(std::exp(0.5)));
 }
 
 TEST_CASE("every wrong profile is refused by name") {

@@ -78,7 +78,9 @@ TEST_CASE("a row's words tell the generation of its attention and the checkpoint
   CHECK(scenario(r).training.attention_kernel == AttentionKernel::usual);
 }
 
-TEST_CASE("Megatron-LM pads the vocabulary to whole tiles of each rank and sums bf16's gradients in fp32") {
+TEST_CASE(
+    "Megatron-LM pads the vocabulary to whole tiles of each rank and sums bf16's gradients in "
+    "fp32") {
   MeasuredRun r = gpt_row();
   r.vocab = 250680;
   r.params = std::nullopt;
@@ -166,8 +168,9 @@ TEST_CASE("a row that splits layers over GPUs is read as the stacks do that") {
   CHECK(s.parallel.tensor == 4);
   CHECK(s.parallel.sequence);
   CHECK(s.parallel.overlap_tensor);
-  CHECK_FALSE(s.parallel.overlap);  // Megatron-LM sums gradients after backward unless asked otherwise
-  CHECK(s.model.vocab == 50688);    // padded to a multiple of 128 x 4
+  CHECK_FALSE(
+      s.parallel.overlap);  // Megatron-LM sums gradients after backward unless asked otherwise
+  CHECK(s.model.vocab == 50688);  // padded to a multiple of 128 x 4
   CHECK(s.training.precision.master);
   CHECK(s.training.recompute == Recompute::selective);
   CHECK(s.training.fused_kernels);
@@ -193,10 +196,12 @@ TEST_CASE("what is not simulated is refused with its reason") {
     CHECK(refusal([&](R& r) { r.std_family = family; }) == std::string("family ") + family);
   }
   CHECK(refusal([](R& r) { r.std_family.clear(); }) == "family not stated");
-  CHECK(refusal([](R& r) { r.pp = 24, r.gpus = 24, r.std_intra = "nvswitch"; })
-            .starts_with("impossible split: pipeline x chunks must be at most"));
-  CHECK(refusal([](R& r) { r.tp = 8, r.gpus = 8, r.std_intra = "nvswitch"; })
-            .starts_with("impossible split: tensor must divide the model's heads"));
+  CHECK(refusal([](R& r) {
+          r.pp = 24, r.gpus = 24, r.std_intra = "nvswitch";
+        }).starts_with("impossible split: pipeline x chunks must be at most"));
+  CHECK(refusal([](R& r) {
+          r.tp = 8, r.gpus = 8, r.std_intra = "nvswitch";
+        }).starts_with("impossible split: tensor must divide the model's heads"));
   CHECK(refusal([](R& r) { r.ep = 2; }).starts_with("impossible split: expert must be 1"));
   CHECK(refusal([](R& r) { r.gpus = r.nodes = 2; }) == "network not stated");
   CHECK(refusal([](R& r) { r.gpus = 3, r.nodes = 2, r.std_inter_gbps_per_node = 100; }) ==
@@ -327,7 +332,8 @@ TEST_CASE("a trainer with fused kernels of its own pads its vocabulary to whole 
   CHECK(scenario(r).training.fused_kernels);
 }
 
-TEST_CASE("Megatron-LM's decoders drop a tenth, and DeepSpeed's copy of it sums before it goes on") {
+TEST_CASE(
+    "Megatron-LM's decoders drop a tenth, and DeepSpeed's copy of it sums before it goes on") {
   MeasuredRun r = gpt_row();
   CHECK(scenario(r).model.dropout == 0);
   r.family = "decoder (Megatron GPT, MHA, GELU ffn x4, biases)";

@@ -1,9 +1,8 @@
-#include "model/io/logs/read_log.h"
-
 #include <fstream>
 
 #include "model/io/logs/log_fields.h"
 #include "model/io/logs/log_lines.h"
+#include "model/io/logs/read_log.h"
 #include "model/steady_window.h"
 #include "tests/catch2.h"
 #include "tests/model/io/step_log_samples.h"
@@ -119,8 +118,9 @@ TEST_CASE("waiting for data is read where the trainer prints it, of the steady w
 TEST_CASE("DeepSpeed's timers give the parts of a step") {
   const StepLog log = read_step_log_text("run.log", samples::deepspeed);
   CHECK(log.facts.global_batch == 32);
-  const auto part = std::find_if(log.parts.begin(), log.parts.end(),
-                                 [](const LoggedPart& p) { return p.name == "bwd_allreduce"; });
+  const auto part = std::find_if(log.parts.begin(), log.parts.end(), [](const LoggedPart& p) {
+    return p.name == "bwd_allreduce";
+  });
   REQUIRE(part != log.parts.end());
   CHECK(part->seconds == Approx(0.6465));
 }
@@ -147,7 +147,8 @@ TEST_CASE("two ranks in one file count once") {
   std::string text;
   for (int i = 1; i <= 4; ++i) {
     for (const char* rank : {"[rank0]: ", "[rank1]: "}) {
-      text += rank + std::string("iter ") + std::to_string(10 * i) + ": loss 9.0, time 500.00ms, mfu 30.12%\n";
+      text += rank + std::string("iter ") + std::to_string(10 * i) +
+              ": loss 9.0, time 500.00ms, mfu 30.12%\n";
     }
   }
   const StepLog log = read_step_log_text("run.log", text);
@@ -177,7 +178,8 @@ TEST_CASE("a log cut at any byte gives the steps before the cut, or says that it
         if (!(s.seconds > 0 && s.covers > 0)) FAIL("step " << s.index << ": " << s.seconds);
       }
       for (std::size_t i = 0; i + 1 < cut.steps.size() && cut.format == whole.format; ++i) {
-        if (cut.steps[i].seconds != whole.steps[i].seconds) FAIL("step " << i << " changed by the cut");
+        if (cut.steps[i].seconds != whole.steps[i].seconds)
+          FAIL("step " << i << " changed by the cut");
       }
     }
   }
@@ -196,7 +198,8 @@ TEST_CASE("a run of any length keeps a bounded number of entries and its mean") 
   std::string text;
   const int steps = 300'000;
   for (int i = 1; i <= steps; ++i) {
-    text += "iter " + std::to_string(i) + ": loss 1, time " + (i % 2 == 0 ? "100.00" : "300.00") + "ms\n";
+    text += "iter " + std::to_string(i) + ": loss 1, time " + (i % 2 == 0 ? "100.00" : "300.00") +
+            "ms\n";
   }
   const StepLog log = read_step_log_text("run.log", text);
   CHECK(log.steps.size() <= 1 << 17);
@@ -221,7 +224,8 @@ TEST_CASE("numbers are read with thousands, decimal commas, units and quotes") {
   CHECK(clock_seconds("1 day, 2:09:41") == 86400 + 2 * 3600 + 9 * 60 + 41);
   CHECK(clock_seconds("04:23") == 263);
   CHECK_FALSE(clock_seconds("4"));
-  CHECK(time_stamp("x 2026-01-05 10:11:12,345 y").value() - time_stamp("2026/01/05 10:11:10").value() ==
+  CHECK(time_stamp("x 2026-01-05 10:11:12,345 y").value() -
+            time_stamp("2026/01/05 10:11:10").value() ==
         Approx(2.345));
   CHECK(rank_prefix("[1,15]<stdout>: x") == 15);
   CHECK(rank_prefix("[default7]: x") == 7);

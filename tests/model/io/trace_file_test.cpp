@@ -49,7 +49,8 @@ std::string bytes_of(const std::string& path) {
 }
 
 bool same(const TracedStep& a, const TracedStep& b) {
-  if (a.kernels.size() != b.kernels.size() || a.gradients.size() != b.gradients.size()) return false;
+  if (a.kernels.size() != b.kernels.size() || a.gradients.size() != b.gradients.size())
+    return false;
   for (std::size_t i = 0; i < a.kernels.size(); ++i) {
     const TracedKernel& x = a.kernels[i];
     const TracedKernel& y = b.kernels[i];
@@ -69,7 +70,8 @@ constexpr const char* resnet = STEPSIGHT_SOURCE_DIR "/tests/validation/traces/re
 
 TraceEvent operator_event(const std::string& name, const std::string& args) {
   TraceEvent out;
-  const std::string text = "[{\"ph\": \"X\", \"name\": \"" + name + "\", \"args\": {" + args + "}}]";
+  const std::string text =
+      "[{\"ph\": \"X\", \"name\": \"" + name + "\", \"args\": {" + args + "}}]";
   read_trace_events(*stream_of(text), [&](TraceEvent& e) { out = e; });
   return out;
 }
@@ -151,7 +153,8 @@ TEST_CASE("a trace without kernels of a GPU says so") {
              match::ContainsSubstring("no kernels and no operators"));
   CHECK_THAT(message_of([&] { step_of("{\"a\": [1, 2]}"); }),
              match::ContainsSubstring("no \"traceEvents\""));
-  CHECK_THAT(message_of([&] { step_of(""); }), match::ContainsSubstring("byte 0: the file is empty"));
+  CHECK_THAT(message_of([&] { step_of(""); }),
+             match::ContainsSubstring("byte 0: the file is empty"));
 }
 
 TEST_CASE("a trace of several ranks or GPUs is refused") {
@@ -197,9 +200,10 @@ TEST_CASE("what no profiler writes is refused without taking memory or time for 
 
 TEST_CASE("matrix products are recognised in every layout") {
   const auto layout = [](const std::string& a, const std::string& b) {
-    const TraceEvent e = operator_event(
-        "aten::mm", "\"Input Dims\": [[10, 20], [20, 30]], \"Input Strides\": [" + a + ", " + b +
-                        "], \"Input type\": [\"c10::Half\", \"c10::Half\"]");
+    const TraceEvent e =
+        operator_event("aten::mm",
+                       "\"Input Dims\": [[10, 20], [20, 30]], \"Input Strides\": [" + a + ", " + b +
+                           "], \"Input type\": [\"c10::Half\", \"c10::Half\"]");
     return std::get<Gemm>(traced_work(e).value());
   };
   CHECK(layout("[20, 1]", "[1, 20]").layout == Layout::TN);
@@ -227,7 +231,8 @@ TEST_CASE("a convolution is the product of its unfolded input") {
   const TraceEvent backward = operator_event(
       "aten::convolution_backward",
       "\"Input Dims\": [[8, 64, 112, 112], [8, 3, 224, 224], [64, 3, 7, 7]], \"Input type\": "
-      "[\"c10::BFloat16\"], \"Concrete Inputs\": [\"\", \"\", \"\", \"[0]\", \"[2, 2]\", \"[3, 3]\", "
+      "[\"c10::BFloat16\"], \"Concrete Inputs\": [\"\", \"\", \"\", \"[0]\", \"[2, 2]\", \"[3, "
+      "3]\", "
       "\"[1, 1]\", \"False\", \"[0, 0]\", \"1\"]");
   const Gemm b = std::get<Gemm>(traced_work(backward).value());
   CHECK(b.m == g.m);
@@ -264,11 +269,17 @@ TEST_CASE("attention is recognised in both orders of its dimensions") {
 }
 
 TEST_CASE("shapes out of range are no shapes") {
-  for (const char* dims : {"[[0, 1], [1, 1]]", "[[-5, 1], [1, 1]]", "[[9999999999999, 1], [1, 1]]",
-                           "[[1], [1, 1]]", "[]", "[[1, 1]]", "[[[1]], [1, 1]]"}) {
+  for (const char* dims : {"[[0, 1], [1, 1]]",
+                           "[[-5, 1], [1, 1]]",
+                           "[[9999999999999, 1], [1, 1]]",
+                           "[[1], [1, 1]]",
+                           "[]",
+                           "[[1, 1]]",
+                           "[[[1]], [1, 1]]"}) {
     INFO(dims);
-    CHECK_FALSE(traced_work(operator_event("aten::mm", "\"Input Dims\": " + std::string(dims) +
-                                                           ", \"Input type\": [\"float\", \"float\"]"))
+    CHECK_FALSE(traced_work(operator_event("aten::mm",
+                                           "\"Input Dims\": " + std::string(dims) +
+                                               ", \"Input type\": [\"float\", \"float\"]"))
                     .has_value());
   }
 }
@@ -311,8 +322,11 @@ class Generator {
     step.add("user_annotation", "ProfilerStep#" + std::to_string(number_), 1, 200.0 * number_, 199);
     // What such files are mostly made of: the Python stack.
     for (int i = 0; i < 2000; ++i) {
-      step.add("python_function", "torch/nn/modules/module.py(1773): _wrapped_call_impl", 1,
-               200.0 * number_ + 0.05 * i, 0.04,
+      step.add("python_function",
+               "torch/nn/modules/module.py(1773): _wrapped_call_impl",
+               1,
+               200.0 * number_ + 0.05 * i,
+               0.04,
                "\"Python parent id\": 17, \"Python id\": " + std::to_string(i));
     }
     add_toy_step(step, 200.0 * number_, 10 * number_);
@@ -371,17 +385,23 @@ TEST_CASE("memory-bound operators are the passes that the model counts") {
   CHECK(down.kind == PassKind::cast_down);
   CHECK(down.dtype == Dtype::bf16);
   CHECK(pass("aten::copy_", R"("Input Dims": [[7, 9], [7, 9]], "Input type": ["float",
-             "c10::Half"])").kind == PassKind::cast_up);
+             "c10::Half"])")
+            .kind == PassKind::cast_up);
   CHECK(pass("aten::copy_", R"("Input Dims": [[7, 9], [7, 9]], "Input Strides": [[9, 1], [1, 7]],
-             "Input type": ["float", "float"])").kind == PassKind::transpose);
+             "Input type": ["float", "float"])")
+            .kind == PassKind::transpose);
   CHECK(pass("aten::sum", R"("Input Dims": [[8192, 768], [], []], "Input type": ["c10::BFloat16"],
-             "Concrete Inputs": ["", "[0]", "True"])").kind == PassKind::bias_gradient);
+             "Concrete Inputs": ["", "[0]", "True"])")
+            .kind == PassKind::bias_gradient);
   CHECK(pass("aten::add_", R"("Input Dims": [[5, 6], [5, 6]], "Input type": ["float", "float"])")
             .kind == PassKind::add);
   CHECK_FALSE(traced_work(operator_event("aten::add_", R"("Input Dims": [[5, 6], []], "Input type":
-                                         ["float", "Scalar"])")).has_value());
+                                         ["float", "Scalar"])"))
+                  .has_value());
   CHECK_FALSE(traced_work(operator_event("aten::sum", R"("Input Dims": [[5, 6]], "Input type":
-                                         ["float"], "Concrete Inputs": ["", "[1]"])")).has_value());
+                                         ["float"], "Concrete Inputs": ["", "[1]"])"))
+                  .has_value());
   CHECK_FALSE(traced_work(operator_event("aten::view", R"("Input Dims": [[5, 6]], "Input type":
-                                         ["float"])")).has_value());
+                                         ["float"])"))
+                  .has_value());
 }

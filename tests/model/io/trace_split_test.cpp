@@ -1,8 +1,7 @@
-#include "model/io/logs/trace_split_file.h"
-
 #include <cstring>
 #include <random>
 
+#include "model/io/logs/trace_split_file.h"
 #include "tests/catch2.h"
 #include "tests/model/message_of.h"
 
@@ -24,11 +23,12 @@ StepSplit split_of(const std::string& text) {
 
 std::string event(const char* category, const std::string& name, double start, double duration) {
   return std::string(R"({"ph": "X", "cat": ")") + category + R"(", "name": ")" + name +
-         R"(", "pid": 0, "tid": 7, "ts": )" + std::to_string(start) + ", \"dur\": " + std::to_string(duration) +
-         R"(, "args": {"device": 0}})";
+         R"(", "pid": 0, "tid": 7, "ts": )" + std::to_string(start) +
+         ", \"dur\": " + std::to_string(duration) + R"(, "args": {"device": 0}})";
 }
 
-// Three steps of 100 us: 60 of compute, then 30 of a collective of which 10 lie beside compute, then a gap.
+// Three steps of 100 us: 60 of compute, then 30 of a collective of which 10 lie beside compute,
+// then a gap.
 std::string three_steps() {
   std::string out = "{\"traceEvents\": [";
   for (int i = 0; i < 3; ++i) {
@@ -97,7 +97,8 @@ TEST_CASE("over ranks the shortest of a collective's kernels is the wire, the re
 }
 
 TEST_CASE("a trace without kernels, or cut anywhere, is refused with a message") {
-  CHECK_THAT(message_of([] { split_of("{\"traceEvents\": []}"); }), match::ContainsSubstring("no kernel"));
+  CHECK_THAT(message_of([] { split_of("{\"traceEvents\": []}"); }),
+             match::ContainsSubstring("no kernel"));
   const std::string whole = three_steps();
   for (std::size_t end = 0; end < whole.size(); end += 7) {
     CHECK_FALSE(message_of([&] { split_of(whole.substr(0, end)); }).empty());

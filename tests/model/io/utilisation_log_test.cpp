@@ -71,8 +71,9 @@ TEST_CASE("queries as CSV are read by the names in their header, units and all")
 
 TEST_CASE("columns are found where dates stand in front of them") {
   const UtilisationSamples samples = read_utilisation_text(
-      "dmon.txt", "#Date       Time        gpu    sm   mem\n#YYYYMMDD   HH:MM:SS    Idx     %     %\n"
-                  " 20260105   10:00:00      3    88    12\n");
+      "dmon.txt",
+      "#Date       Time        gpu    sm   mem\n#YYYYMMDD   HH:MM:SS    Idx     %     %\n"
+      " 20260105   10:00:00      3    88    12\n");
   CHECK(samples.gpus.at(3).busy.front() == 88);
 }
 
