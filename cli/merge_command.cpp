@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/wrap.h"
 #include "model/errors.h"
+#include "model/io/read_file.h"
 #include "reports/sweep_rows.h"
 
 namespace stepsight {
@@ -86,7 +87,8 @@ std::vector<Part> in_order(const std::vector<std::string>& files) {
 void merge_command(const MergeFlags& flags) {
   const std::vector<Part> parts = in_order(flags.files);
   const bool to_file = !is_standard_output(flags.output);
-  const std::string part = flags.output + ".part";
+  const WriteTarget target = write_target(flags.output);
+  const std::string part = target.in_place ? target.path : target.path + ".part";
   std::FILE* out = to_file ? std::fopen(part.c_str(), "wb") : stdout;
   if (out == nullptr) throw UserError(part + ": cannot be written");
   const auto write = [&](const std::string& text) {
@@ -101,10 +103,11 @@ void merge_command(const MergeFlags& flags) {
   }
   if (!to_file) return;
   good = std::fclose(out) == 0 && good;
-  if (!good || std::rename(part.c_str(), flags.output.c_str()) != 0) {
-    std::remove(part.c_str());
-    throw UserError(flags.output + ": cannot be written");
+  if (!target.in_place) {
+    good = good && std::rename(part.c_str(), target.path.c_str()) == 0;
+    if (!good) std::remove(part.c_str());
   }
+  if (!good) throw UserError(flags.output + ": cannot be written");
   const std::uint64_t points = parts.back().next;
   if (flags.json) {
     fmt::print("{{\"files\":{},\"points\":{}}}\n", parts.size(), points);

@@ -64,15 +64,17 @@ Kept whole_rows(const std::string& part,
 
 }  // namespace
 
-SweepFile::SweepFile(std::string path,
+SweepFile::SweepFile(const std::string& path,
                      const std::string& header,
                      std::uint64_t begin,
                      std::uint64_t end,
                      bool resume,
                      const std::function<std::string(std::uint64_t)>& row_of)
-    : path_(std::move(path)), part_(path_ + ".part"), next_(begin) {
+    : target_(write_target(path)),
+      part_(target_.in_place ? target_.path : target_.path + ".part"),
+      next_(begin) {
   std::error_code error;
-  if (std::filesystem::exists(part_, error)) {
+  if (!target_.in_place && std::filesystem::exists(part_, error)) {
     if (!resume) {
       fail(part_,
            "is there from a sweep that was interrupted; --resume goes on with it, or "
@@ -105,9 +107,10 @@ void SweepFile::finish() {
   const int closed = std::fclose(file_);
   file_ = nullptr;
   if (closed != 0) fail(part_, std::string("cannot be written: ") + std::strerror(errno));
+  if (target_.in_place) return;
   std::error_code error;
-  std::filesystem::rename(part_, path_, error);
-  if (error) fail(path_, "cannot be written: " + error.message());
+  std::filesystem::rename(part_, target_.path, error);
+  if (error) fail(target_.path, "cannot be written: " + error.message());
 }
 
 }  // namespace stepsight

@@ -1,10 +1,13 @@
 // The file that a sweep writes: rows go to FILE.part, which takes the file's name when the last row
-// is there. A sweep that was killed goes on behind its last whole row.
+// is there. A sweep that was killed goes on behind its last whole row. What is no regular file (a
+// pipe, a device) gets its rows at once.
 #pragma once
 #include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <string>
+
+#include "model/io/read_file.h"
 
 namespace stepsight {
 
@@ -13,7 +16,7 @@ class SweepFile {
   // Rows [begin, end) behind `header`. `row_of` says what a row must look like: a part file is only
   // gone on with where its rows are these. UserError where a part file is in the way (`resume`
   // false), is another sweep's, or cannot be written.
-  SweepFile(std::string path,
+  SweepFile(const std::string& path,
             const std::string& header,
             std::uint64_t begin,
             std::uint64_t end,
@@ -30,7 +33,8 @@ class SweepFile {
   void finish();
 
  private:
-  std::string path_, part_;
+  WriteTarget target_;
+  std::string part_;  // the target itself where that cannot be replaced
   std::FILE* file_ = nullptr;
   std::uint64_t next_ = 0;
 };

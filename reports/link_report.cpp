@@ -152,13 +152,13 @@ std::string link_report_json(const LinkFacts& link) {
 std::string link_verdict_text(const LinkFacts& link,
                               const CollectiveGroup& group,
                               const LinkVerdict& verdict) {
-  std::string out = fmt::format("{}: {} of the {} that {} has over {} ({})\n\n",
-                                describe(verdict.health),
-                                format_percent(verdict.ratio, 0),
-                                "bus bandwidth",
-                                link.name,
-                                group_name(group),
-                                describe(verdict.origin));
+  std::string out = wrap(fmt::format("{}: {} of the bus bandwidth that {} has over {} ({})",
+                                     describe(verdict.health),
+                                     format_percent(verdict.ratio, 0),
+                                     link.name,
+                                     group_name(group),
+                                     describe(verdict.origin))) +
+                    "\n\n";
   TextTable table;
   table.columns = {{"message", Align::right}, {"measured GB/s"}, {"expected GB/s"}, {"ratio"}};
   for (const LinkComparison& row : verdict.rows) {

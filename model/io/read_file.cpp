@@ -63,18 +63,37 @@ std::string read_file(const std::string& path, std::size_t max_bytes, std::strin
   return text;
 }
 
+WriteTarget write_target(const std::string& path) {
+  namespace fs = std::filesystem;
+  WriteTarget target{path, false};
+  std::error_code error;
+  // A link may name another link, and the last of them a file that is not there yet.
+  constexpr int most_links = 40;  // as Linux does, so that a loop ends
+  for (int i = 0; i < most_links && fs::is_symlink(target.path, error); ++i) {
+    const fs::path next = fs::read_symlink(target.path, error);
+    if (error) break;
+    target.path = (fs::path(target.path).parent_path() / next).string();
+  }
+  const fs::file_status status = fs::status(target.path, error);
+  target.in_place = fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+  return target;
+}
+
 void write_file_atomically(const std::string& path, std::string_view text) {
-  const std::string temporary = path + ".tmp." + std::to_string(getpid());
+  const WriteTarget target = write_target(path);
+  const std::string temporary =
+      target.in_place ? target.path : target.path + ".tmp." + std::to_string(getpid());
   File file(std::fopen(temporary.c_str(), "wb"));
   if (!file) fail(path, std::string("cannot be written: ") + std::strerror(errno));
   bool good = std::fwrite(text.data(), 1, text.size(), file.get()) == text.size();
+  good = good && std::fflush(file.get()) == 0;
   // The data must be on the disk before the new name is, or a crash between leaves an empty file.
-  good = good && std::fflush(file.get()) == 0 && fsync(fileno(file.get())) == 0;
+  good = good && (target.in_place || fsync(fileno(file.get())) == 0);
   good = std::fclose(file.release()) == 0 && good;
-  good = good && std::rename(temporary.c_str(), path.c_str()) == 0;
+  if (!target.in_place) good = good && std::rename(temporary.c_str(), target.path.c_str()) == 0;
   if (good) return;
   const int reason = errno;
-  std::remove(temporary.c_str());
+  if (!target.in_place) std::remove(temporary.c_str());
   fail(path, std::string("cannot be written: ") + std::strerror(reason));
 }
 

@@ -15,8 +15,18 @@ inline constexpr std::size_t megabyte = 1000 * 1000;
 // the kind of file in that message ("a scenario").
 std::string read_file(const std::string& path, std::size_t max_bytes, std::string_view what);
 
+// Where output to `path` belongs. A symbolic link stands for the file that it names, and what is no
+// regular file (a pipe, /dev/null, a terminal) is written to as it is: a rename would put a file in
+// its place, for everybody who uses it.
+struct WriteTarget {
+  std::string path;         // behind symbolic links, also where the file itself is still to come
+  bool in_place = false;    // cannot be replaced by a rename
+};
+WriteTarget write_target(const std::string& path);
+
 // Replaces `path` by `text` or leaves it as it was: writes a temporary file in the same folder,
-// then renames it. Throws UserError with the system's reason.
+// then renames it; what is no regular file is written to (write_target). Throws UserError with the
+// system's reason.
 void write_file_atomically(const std::string& path, std::string_view text);
 
 }  // namespace stepsight

@@ -1,24 +1,8 @@
 #!/usr/bin/env bash
 # A machine refined by its own measured runs: `stepsight fit --runs`.
 set -euo pipefail
-program=$1
-source_dir=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-
-fail() {
-  echo "FAILED: $1" >&2
-  cat out >&2
-  exit 1
-}
-refuses() {
-  local pattern=$1 status=0
-  shift
-  "$program" fit "$@" >out 2>&1 || status=$?
-  [ "$status" -eq 2 ] || fail "$*: exit $status"
-  grep -qE -- "$pattern" out || fail "$*: no line like: $pattern"
-}
+# shellcheck source=tests/cli/streams.bash
+. "$2/tests/cli/streams.bash"
 
 runs=$source_dir/tests/validation/own_two_gpus_runs.csv
 "$program" fit --runs "$runs" --gpu h200-sxm -o mine.toml >out 2>&1 || fail 'fit --runs'
@@ -53,8 +37,8 @@ class=${link#own-}
 awk -v a="$(ddp "./$link")" -v b="$(ddp "${class%.toml}")" 'BEGIN { exit !(a > 0 && a < 0.95 * b) }' ||
   fail "$link is no quicker"
 
-refuses 'needs the machine' --runs "$runs"
-refuses 'cannot be read' --runs none.csv --gpu h200-sxm
-refuses 'goes with --runs' "$runs" --gpu h200-sxm --json
+refuses 'needs the machine' fit --runs "$runs"
+refuses 'cannot be read' fit --runs none.csv --gpu h200-sxm
+refuses 'goes with --runs' fit "$runs" --gpu h200-sxm --json
 head -n 1 "$runs" >empty.csv
-refuses '0 of the rows can be predicted' --runs empty.csv --gpu h200-sxm
+refuses '0 of the rows can be predicted' fit --runs empty.csv --gpu h200-sxm

@@ -1,31 +1,8 @@
 #!/usr/bin/env bash
 # Logs of trainers through `stepsight import`: table, JSON, CSV, gzip, refusals, bounded memory.
 set -euo pipefail
-program=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-
-fail() {
-  echo "FAILED: $1" >&2
-  cat out >&2
-  exit 1
-}
-says() {
-  local pattern=$1
-  shift
-  "$program" "$@" >out 2>&1 || fail "$*: exit $?"
-  grep -qE -- "$pattern" out || fail "$*: no line like: $pattern"
-  if [ "$(awk '{ if (length($0) > m) m = length($0) } END { print m }' out)" -gt 80 ] &&
-    ! grep -q '^{' out; then fail "$*: wider than 80 columns"; fi
-}
-refuses() {
-  local pattern=$1 status=0
-  shift
-  "$program" "$@" >out 2>&1 || status=$?
-  [ "$status" -eq 2 ] || fail "$*: exit $status"
-  grep -qE -- "$pattern" out || fail "$*: no line like: $pattern"
-}
+# shellcheck source=tests/cli/streams.bash
+. "$2/tests/cli/streams.bash"
 
 {
   echo 'tokens per iteration will be: 491,520'
@@ -48,7 +25,7 @@ says 'steady step, median +500 ms' import train.log.gz
 grep -q nanoGPT report.txt || fail 'no report.txt'
 
 # A profiler's trace is split into its parts, two of them into the wire and waiting, too.
-trace=$2/tests/validation/traces/gpt2_124m_b8.json.gz
+trace=$source_dir/tests/validation/traces/gpt2_124m_b8.json.gz
 says 'gpt2_124m_b8.json.gz +[0-9.]+ ms' import "$trace"
 says '"exposed_s": 0' import "$trace" "$trace" --json
 refuses 'not both' import "$trace" train.log

@@ -1,30 +1,8 @@
 #!/usr/bin/env bash
 # A link's curves, a machine's log held against them, and topology files in a scenario.
 set -euo pipefail
-program=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-
-fail() {
-  echo "FAILED: $1" >&2
-  cat out >&2
-  exit 1
-}
-# says PATTERN ARGS...: the program succeeds and prints a line like the pattern.
-says() {
-  local pattern=$1
-  shift
-  "$program" "$@" >out 2>&1 || fail "$*: exit $?"
-  grep -qE -- "$pattern" out || fail "$*: no line like: $pattern"
-}
-refuses() {
-  local pattern=$1 status=0
-  shift
-  "$program" "$@" >out 2>&1 || status=$?
-  [ "$status" -eq 2 ] || fail "$*: exit $status"
-  grep -qE -- "$pattern" out || fail "$*: no line like: $pattern"
-}
+# shellcheck source=tests/cli/streams.bash
+. "$2/tests/cli/streams.bash"
 
 cat >all_reduce.log <<'EOF'
 #  Rank  0 Group  0 Pid  1 on      gpu-a device  0 [0000:01:00] NVIDIA GeForce RTX 4090

@@ -30,3 +30,17 @@ bad() {
   grep -qe "$pattern" err || fail "stepsight $*: no line like: $pattern"
 }
 has() { grep -qe "$1" out || fail "no line like: $1"; }
+
+# For text that goes to either stream. ends CODE PATTERN arguments...: that exit code, and a line like the
+# extended PATTERN; no line over 80 columns, unless it is JSON.
+ends() {
+  local expected=$1 pattern=$2 status=0
+  shift 2
+  "$program" "$@" >out 2>&1 || status=$?
+  [ "$status" -eq "$expected" ] || fail "stepsight $* -> exit $status"
+  grep -qE -- "$pattern" out || fail "stepsight $*: no line like: $pattern"
+  grep -q '^{' out || [ "$status" -eq 2 ] || ! awk 'length($0) > 80' out | grep . ||
+    fail "stepsight $*: over 80 columns"
+}
+says() { ends 0 "$@"; }
+refuses() { ends 2 "$@"; }

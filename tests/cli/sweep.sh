@@ -123,6 +123,31 @@ bad 'give it a name' fit "$source_dir/tests/model/io/missing.json" --gpu h200-sx
 bad 'needs -o' sweep sweep.toml --resume -o -
 [ ! -e - ] && [ ! -e ./-.part ] || fail "a file is called -"
 
+# What is no regular file stays what it is, and a symbolic link keeps pointing at its file.
+mkfifo pipe
+timeout 60 cat pipe >piped.csv &
+good sweep sweep.toml --gpu h200-sxm --seq 128 -o pipe
+wait $!
+cmp small.csv piped.csv || fail "a pipe got other bytes"
+[ -p pipe ] && [ ! -e pipe.part ] || fail "the pipe is replaced by a file"
+timeout 60 cat pipe >piped.csv &
+good merge part-1.csv part-2.csv part-3.csv -o pipe
+wait $!
+cmp one.csv piped.csv || fail "merge wrote other bytes into a pipe"
+timeout 60 cat pipe >piped.txt &
+wide=1 good show gpus
+"$program" show gpus -o pipe
+wait $!
+cmp out piped.txt || fail "a pipe got another list"
+[ -p pipe ] || fail "the pipe is replaced by a file"
+ln -s behind.csv ahead.csv
+ln -s ahead.csv link.csv
+good sweep sweep.toml --gpu h200-sxm --seq 128 -o link.csv
+good merge part-1.csv part-2.csv part-3.csv -o ahead.csv
+[ -L link.csv ] && [ -L ahead.csv ] && cmp one.csv behind.csv || fail "a link is replaced by a file"
+"$program" show gpus -o link.csv
+[ -L link.csv ] && cmp out behind.csv || fail "a link is replaced by a file"
+
 # Who sets the pace: the loader, where the GPUs wait for it.
 cat >loader.toml <<END
 [model]
