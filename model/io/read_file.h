@@ -19,8 +19,8 @@ std::string read_file(const std::string& path, std::size_t max_bytes, std::strin
 // regular file (a pipe, /dev/null, a terminal) is written to as it is: a rename would put a file in
 // its place, for everybody who uses it.
 struct WriteTarget {
-  std::string path;         // behind symbolic links, also where the file itself is still to come
-  bool in_place = false;    // cannot be replaced by a rename
+  std::string path;       // behind symbolic links, also where the file itself is still to come
+  bool in_place = false;  // cannot be replaced by a rename
 };
 WriteTarget write_target(const std::string& path);
 
