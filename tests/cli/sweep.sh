@@ -145,6 +145,7 @@ ln -s ahead.csv link.csv
 good sweep sweep.toml --gpu h200-sxm --seq 128 -o link.csv
 good merge part-1.csv part-2.csv part-3.csv -o ahead.csv
 [ -L link.csv ] && [ -L ahead.csv ] && cmp one.csv behind.csv || fail "a link is replaced by a file"
+wide=1 good show gpus
 "$program" show gpus -o link.csv
 [ -L link.csv ] && cmp out behind.csv || fail "a link is replaced by a file"
 
