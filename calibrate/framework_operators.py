@@ -103,16 +103,17 @@ def replay_times(make, run, bytes_of_set, resident, prepare=None, rest=0.0):
     return samples
 
 
-def measure(op, make, run, read, written, resident=(False, True), footprint=None, **shape):
+def measure(op, make, run, read, written, resident=(False, True), footprint=None, prepare=None, **shape):
     """One operator point per residency. read and written are bytes of global memory of one run;
-    footprint: bytes of one set of inputs and outputs, where that is more than what is touched."""
+    footprint: bytes of one set of inputs and outputs, where that is more than what is touched; prepare as in
+    replay_times."""
     if out_of_time():
         return
     for hot in resident:
         if hot and read + written > 8 * L2_BYTES:
             continue  # cannot be resident; the rotated point says the same
         try:
-            samples = replay_times(make, run, footprint or read + written, hot)
+            samples = replay_times(make, run, footprint or read + written, hot, prepare)
         except Exception as error:  # one operator that this version lacks must not cost the others
             torch.cuda.synchronize()
             print(f"framework_operators: {op} {shape}: {str(error).splitlines()[0]}", file=sys.stderr)
@@ -206,6 +207,47 @@ def softmax_points(shapes):
         measure("softmax", lambda: (randn(rows, cols),), lambda t: torch.softmax(t[0], 1), 2 * n, 2 * n, **shape)
         measure("softmax_backward", lambda: (randn(rows, cols), randn(rows, cols)),
                 lambda t: torch.ops.aten._softmax_backward_data(t[0], t[1], 1, torch.bfloat16), 4 * n, 2 * n, **shape)
+
+
+def score_points(shapes):
+    """What relative attention (Dai et al. 2019, appendix B) does to its scores [batch, head, query, key]: a column
+    of zeros before the scores by distance, read at another stride; sum, scale and mask; and the gradients' way back."""
+    @torch.jit.script
+    def scaled(content, distance, scale: float):
+        return scale * (content + distance)
+
+    for batch, heads, queries, keys in shapes:
+        n = batch * heads * queries * keys
+        for dtype in (torch.bfloat16, torch.float32):
+            w = width(dtype)
+            shape = {"rows": batch * heads * queries, "cols": keys, "dtype": str(dtype).removeprefix("torch."), "resident": (False,)}
+            scores = lambda: randn(batch, heads, queries, keys, dtype=dtype)
+            # The products by distance are made head by head, all sequences together.
+            by_head = lambda: randn(heads, queries, batch, keys, dtype=dtype).permute(2, 0, 1, 3)
+            padded = lambda: randn(batch, heads, keys + 1, queries, dtype=dtype)
+            shifted = lambda t: t.narrow(2, 1, keys).view(batch, heads, queries, keys)
+            zeros = torch.zeros(batch, heads, queries, 1, device="cuda", dtype=dtype)
+            hidden = torch.ones(queries, keys, device="cuda", dtype=torch.bool).triu(1 + keys - queries)
+            leaf = lambda t: t.detach().requires_grad_()
+            def sum_of(t):
+                content, distance = leaf(t[0]), leaf(shifted(t[1]))
+                return scaled(content, distance, 0.125), content, distance, t[0]
+            measure("concat_column", lambda: (by_head(),), lambda t: torch.cat((zeros, t[0]), dim=3), n * w, n * w, **shape)
+            measure("scaled_sum", lambda: (scores(), padded()), lambda t: scaled(t[0], shifted(t[1]), 0.125), 2 * n * w, n * w, **shape)
+            measure("scaled_twice", lambda: (scores(), padded()), lambda t: torch.autograd.grad(t[0], (t[1], t[2]), t[3], retain_graph=True),
+                    n * w, 2 * n * w, prepare=sum_of, **shape)
+            measure("masked_fill", lambda: (scores(),), lambda t: t[0].masked_fill_(hidden, float("-inf")), n * w, n * w, **shape)
+            measure("copy_region", lambda: (padded(), scores()), lambda t: t[0].narrow(2, 1, keys).copy_(t[1].view(batch, heads, keys, queries)),
+                    n * w, n * w, **shape)
+            measure("copy_apart", lambda: (randn(batch, heads, queries, keys + 1, dtype=dtype),),
+                    lambda t: t[0].narrow(3, 1, keys).permute(1, 2, 0, 3).contiguous(), n * w, n * w, **shape)
+    for rows, tokens, cols in INDEXED:
+        index = torch.randperm(tokens, device="cuda")[:rows]
+        for dtype in (torch.bfloat16, torch.float32):
+            w = width(dtype)
+            measure("index_add", lambda: (randn(tokens, cols, dtype=dtype), randn(rows, cols, dtype=dtype)),
+                    lambda t: t[0].index_add_(0, index, t[1]), 2 * rows * cols * w, rows * cols * w, rows=rows, cols=cols,
+                    dtype=str(dtype).removeprefix("torch."), resident=(False,))
 
 
 def embedding_points(shapes):
@@ -585,6 +627,7 @@ def main():
     parser.add_argument("--budget", type=float, default=240, help="seconds after which no new point is begun")
     parser.add_argument("--host-only", action="store_true", help="host costs alone: what differs between two machines of a kind")
     parser.add_argument("--images-only", action="store_true", help="convolutions, batch norm and max pool alone")
+    parser.add_argument("--scores-only", action="store_true", help="what relative attention does to its scores alone")
     ARGS = parser.parse_args()
     if not torch.cuda.is_available():
         print("framework_operators: no CUDA GPU is visible", file=sys.stderr)
@@ -609,11 +652,14 @@ def main():
         stages += [
             lambda: matmul_points(MATMUL),
             lambda: compiled_points(COMPILED, COMPILED_LOSS),
+            lambda: score_points(SCORES),
             lambda: image_pass_points(IMAGES),
             lambda: convolution_points(CONVOLUTION),
         ]
     if ARGS.images_only:
         stages = [lambda: image_pass_points(IMAGES), lambda: convolution_points(CONVOLUTION)]
+    if ARGS.scores_only:
+        stages = [lambda: score_points(SCORES)]
     if ARGS.host_only:
         stages = [lambda: host_points((4, 12) if quick else (4, 12, 24), 8 if quick else 20)]
     for stage in stages:
@@ -641,6 +687,9 @@ ELEMENTS = [2**p for p in range(13, 30)]
 STRIDED = [(rows, cols) for cols in (3072, 8192, 11008, 14336) for rows in (1024, 4096, 8192, 16384)]
 OPTIMIZER = [(1, 2**16), (10, 2**20), (100, 2**12), (100, 2**20), (300, 2**20), (100, 2**23), (30, 2**25)]
 SOFTMAX = [(rows, cols) for cols in (128, 512, 1024, 2048) for rows in (4096, 32768, 196608) if rows * cols <= 2**28]
+SCORES = [(b, h, q, 2 * q) for h, q in ((8, 192), (16, 384)) for b in (2, 8, 32)] + [(128, 8, 192, 384), (8, 10, 150, 300)]
+# Of so many tokens some rows: those whose word lies in a group of the vocabulary.
+INDEXED = [(tokens // part, tokens, cols) for tokens in (1536, 6144, 24576) for part in (2, 8) for cols in (512, 1024, 20000)]
 COMPILED = [(8192, 768, 3072), (32768, 768, 3072), (8192, 2048, 8192), (4096, 4096, 11008)]
 COMPILED_LOSS = [(8192, 50304), (32768, 50304), (8192, 128256), (4096, 32000)]
 EMBEDDING = [(tokens, vocab, cols) for vocab, cols in ((50304, 768), (32000, 4096), (128256, 2048), (30522, 1024)) for tokens in (1024, 8192, 32768)]

@@ -94,6 +94,13 @@ enum class PassKind : std::uint8_t {
   fused_batch_norm,
   fused_batch_norm_add,
   fused_batch_norm_backward,
+  concat_column,
+  scaled_sum,
+  scaled_twice,
+  masked_fill,
+  copy_region,
+  copy_apart,
+  index_add,
 };
 
 // Global-memory traffic of one element: `wide` bytes count in units of the pass's own type, `fixed`
@@ -107,7 +114,7 @@ struct PassInfo {
   std::string_view what;
 };
 
-inline constexpr std::array<PassInfo, 46> passes{{
+inline constexpr std::array<PassInfo, 53> passes{{
     {PassKind::fill, "fill", 0, 1, 0, "write a constant"},
     {PassKind::copy, "copy", 1, 1, 0, "copy, same type"},
     {PassKind::add, "add", 2, 1, 0, "vectorised binary elementwise: residual add, product, accumulate"},
@@ -168,6 +175,13 @@ inline constexpr std::array<PassInfo, 46> passes{{
      "compiled: batch norm, residual add and activation"},
     {PassKind::fused_batch_norm_backward, "fused_batch_norm_backward", 4, 1, 2,
      "compiled: activation and batch norm backward"},
+    {PassKind::concat_column, "concat_column", 1, 1, 0, "scores with a column of zeros before them"},
+    {PassKind::scaled_sum, "scaled_sum", 2, 1, 0, "sum of two tensors, scaled, one of them in odd rows"},
+    {PassKind::scaled_twice, "scaled_twice", 1, 2, 0, "a scaled gradient for each of two operands"},
+    {PassKind::masked_fill, "masked_fill", 1, 1, 0, "a constant where a broadcast mask is set"},
+    {PassKind::copy_region, "copy_region", 1, 1, 0, "copy into a part of a larger tensor"},
+    {PassKind::copy_apart, "copy_apart", 1, 1, 0, "copy out of odd rows, dimensions exchanged"},
+    {PassKind::index_add, "index_add", 2, 1, 0, "add rows to those of a table that an index names"},
 }};
 
 constexpr const PassInfo& info(PassKind kind) { return passes[static_cast<std::size_t>(kind)]; }

@@ -182,6 +182,8 @@ StageWork embedding(const ModelShape& shape, const Training& training, const Par
   StageBuilder b(shape, training, parallel);
   if (shape.family == Family::vit) {
     patch_embedding(b, shape);
+  } else if (shape.family == Family::txl && shape.div_val > 1) {
+    adaptive_embedding(b, shape);
   } else {
     b.embedding();
   }

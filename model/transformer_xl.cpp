@@ -91,18 +91,25 @@ class RelativeAttention {
     b_.backward("scores by distance", Gemm{rows, d, keys_, s_.heads, type_, Layout::NN});
     b_.backward("scores by distance", Gemm{keys_, d, rows, s_.heads, type_, Layout::NT});
     b_.begin();
-    b_.forward("relative shift", scores(PassKind::concat));
+    b_.forward("relative shift", scores(PassKind::concat_column));
     b_.backward("relative shift", scores(PassKind::fill));
-    b_.backward("relative shift", scores(PassKind::copy));
+    b_.backward("relative shift", scores(PassKind::copy_region));
+    b_.backward("relative shift", scores(PassKind::copy_apart));
     b_.begin();
-    // Sum and scale in one compiled kernel, the mask in place.
-    b_.forward("scores", scores(PassKind::add));
-    b_.backward("attention scale", scores(PassKind::copy));
-    both("attention mask", scores(PassKind::copy));
+    // Sum and scale in one compiled kernel, the mask in place; its backward masks a copy.
+    b_.forward("scores", scores(PassKind::scaled_sum));
+    b_.backward("scores", scores(PassKind::scaled_twice));
+    b_.begin();
+    both("attention mask", scores(PassKind::masked_fill));
+    b_.backward("attention mask", scores(PassKind::copy));
     b_.begin();
     b_.forward("attention softmax", scores(PassKind::softmax));
     b_.backward("attention softmax", scores(PassKind::softmax_backward));
     b_.save(real(n * segment_) * real(keys_) * 2 * info(type_).bytes);
+    if (s_.attention_dropout == 0) return;
+    b_.begin();
+    both("attention dropout", scores(PassKind::dropout));
+    b_.save(real(n * segment_) * real(keys_) * (info(type_).bytes + 1));  // weights and their mask
   }
 
   void weigh() {
@@ -122,15 +129,47 @@ class RelativeAttention {
   Dtype type_;
 };
 
+constexpr std::int64_t groups = clusters + 1;
+constexpr std::array<std::string_view, groups> table_names{
+    "embedding", "embedding_1", "embedding_2", "embedding_3"};
+constexpr std::array<std::string_view, groups> projection_names{
+    "projection", "projection_1", "projection_2", "projection_3"};
+constexpr std::array<std::string_view, groups> bias_names{
+    "head.bias", "head.bias_1", "head.bias_2", "head.bias_3"};
+
+std::array<std::int64_t, groups> group_words(const ModelShape& s) {
+  return {s.cutoff_1, s.cutoff_2 - s.cutoff_1, s.cutoff_3 - s.cutoff_2, s.vocab - s.cutoff_3};
+}
+
+// Width of a group's word vectors: problems() sees to it that it divides.
+std::int64_t vector_width(const ModelShape& s, std::int64_t group) {
+  std::int64_t width = s.hidden;
+  for (std::int64_t i = 0; i < group; ++i) width /= s.div_val;
+  return width;
+}
+
+// Rows of a step whose word is in each group, at least one.
+std::array<std::int64_t, groups> group_rows(const ModelShape& s, std::int64_t tokens) {
+  const std::array<double, groups> shares = word_shares(s);
+  std::array<std::int64_t, groups> out{};
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    out[i] = std::max<std::int64_t>(1, std::llround(shares[i] * real(tokens)));
+  }
+  return out;
+}
+
 // Logits of some rows over some words, and their cross-entropy.
 struct WordGroup {
   std::string_view label;
+  std::int64_t group = 0;
   std::int64_t rows = 0;
   std::int64_t words = 0;
 };
 
-// The group's word vectors are a slice of the embedding: backward fills a table of its size with
-// zeros, copies the slice's gradient there and adds the tables up.
+// Where all word vectors are one table the group's are a slice of it: backward fills a table of its size
+// with zeros, copies the slice's gradient there and adds the tables up. Narrower ones are tables of
+// their own; the head's rows come to them through a projection of its own, a cluster's through the
+// embedding's.
 void word_group(StageBuilder& b, const ModelShape& s, const WordGroup& group, bool gathered) {
   const auto logits = [&](PassKind kind) {
     return Pass{kind, group.rows, group.words, b.compute()};
@@ -139,16 +178,27 @@ void word_group(StageBuilder& b, const ModelShape& s, const WordGroup& group, bo
     const auto rows = [&](PassKind kind) { return Pass{kind, group.rows, s.hidden, b.stream()}; };
     b.begin();
     b.forward("cluster's tokens", rows(PassKind::embedding));
-    b.backward("cluster's tokens", rows(PassKind::embedding_backward));
+    b.backward("cluster's tokens", rows(PassKind::index_add));
+    b.backward("cluster's tokens", Pass{PassKind::fill, b.stream_tokens(), s.hidden, b.stream()});
   }
   const Dtype type = parameter_dtype(b.training().precision);
-  b.begin();
-  b.backward("word vectors' gradient", Pass{PassKind::fill, s.vocab, s.hidden, type});
-  b.backward("word vectors' gradient", Pass{PassKind::add, s.vocab, s.hidden, type});
+  const std::int64_t width = vector_width(s, group.group);
+  if (s.div_val == 1) {
+    b.begin();
+    b.backward("word vectors' gradient", Pass{PassKind::fill, s.vocab, s.hidden, type});
+    b.backward("word vectors' gradient", Pass{PassKind::add, s.vocab, s.hidden, type});
+  } else {
+    b.linear({.label = "projection",
+              .in = s.hidden,
+              .out = width,
+              .input = b.stream(),
+              .weight_gradient_pending = gathered,
+              .rows = group.rows});
+  }
   b.linear({.label = group.label,
-            .in = s.hidden,
+            .in = width,
             .out = group.words,
-            .input = b.stream(),
+            .input = s.div_val == 1 ? b.stream() : b.compute(),
             .weight_gradient_pending = true,
             .rows = group.rows});
   b.begin();
@@ -173,7 +223,7 @@ void head_rows(StageBuilder& b, const ModelShape& s, std::int64_t rows, bool fur
   b.forward("head's rows", over(PassKind::embedding, rows));
   b.backward("head's rows", over(PassKind::fill, rows));
   b.backward("head's rows", over(PassKind::fill, b.stream_tokens()));
-  b.backward("head's rows", over(PassKind::add, rows));
+  b.backward("head's rows", over(PassKind::index_add, rows));
   if (further) b.backward("head's rows", over(PassKind::add, b.stream_tokens()));
 }
 
@@ -235,26 +285,73 @@ void adaptive_softmax(StageBuilder& b, const ModelShape& s) {
   b.backward("head's vectors", Pass{PassKind::copy, s.cutoff_1 + clusters, s.hidden, type});
   b.ready("cluster.weight", clusters * s.hidden);
   b.ready("cluster.bias", clusters);
-  b.backward("head's biases", Pass{PassKind::add, 1, s.vocab, type});
-  b.ready("head.bias", s.vocab);
-  word_group(b, s, {"head", tokens, s.cutoff_1 + clusters}, false);
-  const std::array<double, 4> shares = word_shares(s);
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    head_rows(b, s, std::max<std::int64_t>(1, std::llround(shares[i] * real(tokens))), i > 0);
+  const std::array<std::int64_t, groups> words = group_words(s);
+  if (s.div_val == 1) {
+    b.backward("head's biases", Pass{PassKind::add, 1, s.vocab, type});
+    b.ready(bias_names[0], s.vocab);
+  } else {
+    for (std::size_t i = 0; i < words.size(); ++i) b.ready(bias_names[i], words[i]);
   }
-  const std::array<std::int64_t, 3> words{
-      s.cutoff_2 - s.cutoff_1, s.cutoff_3 - s.cutoff_2, s.vocab - s.cutoff_3};
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const auto rows = std::max<std::int64_t>(1, std::llround(shares[i + 1] * real(tokens)));
-    word_group(b, s, {"cluster", rows, words[i]}, true);
+  word_group(b, s, {"head", 0, tokens, s.cutoff_1 + clusters}, false);
+  const std::array<std::int64_t, groups> rows = group_rows(s, tokens);
+  for (std::size_t i = 0; i < groups; ++i) head_rows(b, s, rows[i], i > 0);
+  for (std::size_t i = 1; i < groups; ++i) {
+    word_group(b, s, {"cluster", static_cast<std::int64_t>(i), rows[i], words[i]}, true);
   }
+}
+
+void adaptive_embedding(StageBuilder& b, const ModelShape& s) {
+  const std::int64_t tokens = b.stream_tokens();
+  const Dtype type = parameter_dtype(b.training().precision);
+  const std::array<std::int64_t, groups> words = group_words(s);
+  const std::array<std::int64_t, groups> rows = group_rows(s, tokens);
+  b.begin();
+  b.forward("embedding", Pass{PassKind::fill, tokens, s.hidden, type});
+  for (std::size_t i = 0; i < groups; ++i) {
+    const std::int64_t width = vector_width(s, static_cast<std::int64_t>(i));
+    const Pass table{PassKind::fill, words[i], width, type};
+    b.begin();
+    b.forward("embedding", Pass{PassKind::embedding, rows[i], width, type});
+    b.backward("embedding", table);
+    b.backward("embedding", Pass{PassKind::embedding_backward, rows[i], width, type});
+    b.backward("tied gradient", Pass{PassKind::add, words[i], width, type});
+    b.ready(table_names[i], words[i] * width);
+    b.linear({.label = "projection",
+              .in = width,
+              .out = s.hidden,
+              .input = type,
+              .weight_gradient_pending = i > 0,
+              .rows = rows[i]});
+    b.begin();
+    // Scattered to the tokens' places; in backward gathered from there, and the tied projection complete.
+    b.forward("embedding", Pass{PassKind::embedding, rows[i], s.hidden, type});
+    b.backward("embedding", Pass{PassKind::embedding, rows[i], s.hidden, type});
+    if (i == 0) continue;
+    b.backward("tied gradient", Pass{PassKind::add, width, s.hidden, type});
+    b.ready(projection_names[i], width * s.hidden);
+  }
+  b.begin();
+  b.forward("embedding scale", Pass{PassKind::copy, tokens, s.hidden, type});
+  b.backward("embedding scale", Pass{PassKind::copy, tokens, s.hidden, type});
 }
 
 std::vector<ParameterTensor> transformer_xl_tensors(const ModelShape& s) {
   const std::int64_t width = s.heads * s.head_dim;
-  std::vector<ParameterTensor> out{{"embedding", -1, s.vocab * s.hidden},
-                                   {"content_bias", -1, width},
-                                   {"position_bias", -1, width}};
+  std::vector<ParameterTensor> out;
+  const std::array<std::int64_t, groups> words = group_words(s);
+  if (s.div_val == 1) {
+    out.push_back({table_names[0], -1, s.vocab * s.hidden});
+  } else {
+    for (std::size_t i = 0; i < groups; ++i) {
+      out.push_back({table_names[i], -1, words[i] * vector_width(s, static_cast<std::int64_t>(i))});
+    }
+    for (std::size_t i = 0; i < groups; ++i) {
+      const std::int64_t narrow = vector_width(s, static_cast<std::int64_t>(i));
+      out.push_back({projection_names[i], -1, narrow * s.hidden});
+    }
+  }
+  out.push_back({"content_bias", -1, width});
+  out.push_back({"position_bias", -1, width});
   for (std::int64_t layer = 0; layer < s.layers; ++layer) {
     const auto add = [&](std::string_view role, std::int64_t elements) {
       out.push_back({role, layer, elements});
@@ -273,7 +370,12 @@ std::vector<ParameterTensor> transformer_xl_tensors(const ModelShape& s) {
   }
   out.push_back({"cluster.weight", s.layers, clusters * s.hidden});
   out.push_back({"cluster.bias", s.layers, clusters});
-  out.push_back({"head.bias", s.layers, s.vocab});
+  if (s.div_val == 1) {
+    out.push_back({bias_names[0], s.layers, s.vocab});
+    return out;
+  }
+  out.push_back({"head.projection", s.layers, s.hidden * s.hidden});
+  for (std::size_t i = 0; i < groups; ++i) out.push_back({bias_names[i], s.layers, words[i]});
   return out;
 }
 
@@ -285,6 +387,11 @@ std::vector<std::string> transformer_xl_problems(const ModelShape& s) {
     found.push_back("cutoff_1, cutoff_2 and cutoff_3 must rise, and stay below vocab: " +
                     std::to_string(s.cutoff_1) + ", " + std::to_string(s.cutoff_2) + ", " +
                     std::to_string(s.cutoff_3) + " of " + std::to_string(s.vocab));
+  }
+  if (s.div_val < 1 || vector_width(s, clusters) < 1 ||
+      s.hidden % (s.div_val * s.div_val * s.div_val) != 0) {
+    found.push_back("div_val cubed must divide hidden, got " + std::to_string(s.div_val) + " and " +
+                    std::to_string(s.hidden));
   }
   if (!s.bias || s.rms_norm || s.kv_heads != s.heads || !s.tied_head) {
     found.emplace_back(

@@ -19,6 +19,10 @@ void memory_block(StageBuilder& b, const ModelShape& shape);
 // when the first layer's backward is. Belongs right after the embedding.
 void shared_position_biases(StageBuilder& b, const ModelShape& shape);
 
+// Word vectors that narrow from cluster to cluster (div_val above 1): each group's tokens are picked out,
+// looked up in its table and brought to the model's width by its projection.
+void adaptive_embedding(StageBuilder& b, const ModelShape& shape);
+
 // The softmax with its loss. Each token is looked up in the head (the words before cutoff_1, and
 // the three clusters), those of a cluster also among its words.
 void adaptive_softmax(StageBuilder& b, const ModelShape& shape);
@@ -30,7 +34,7 @@ std::array<double, 4> word_shares(const ModelShape& shape);
 // All tensors, in order of registration.
 std::vector<ParameterTensor> transformer_xl_tensors(const ModelShape& shape);
 
-// What is wrong with memory and cutoffs.
+// What is wrong with memory, cutoffs and div_val.
 std::vector<std::string> transformer_xl_problems(const ModelShape& shape);
 
 }  // namespace stepsight

@@ -109,7 +109,8 @@ void read_transformer_xl(Table& table, ModelShape& shape) {
   shape.vocab = table.require_int("vocab_size", 1, 100000000);
   shape.memory = table.require_int("mem_len", 0, 10000000);
   shape.dropout = table.optional_number("dropout", 0, 0.99).value_or(0.1);
-  must_be(table, "div_val", 1, "embeddings that narrow from cluster to cluster are not modelled");
+  shape.attention_dropout = table.optional_number("dropatt", 0, 0.99).value_or(0);
+  shape.div_val = table.optional_int("div_val", 1, 1024).value_or(1);
   must_be(table, "d_embed", shape.hidden, "embeddings as wide as the model");
   const std::vector<double> cutoffs = table.numbers("cutoffs", 1, 100000000);
   if (cutoffs.size() != 3) {

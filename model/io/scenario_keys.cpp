@@ -192,6 +192,10 @@ constexpr auto keys = std::to_array<ScenarioKey>({
      "rank of the word at which its second cluster begins"},
     {"model", "cutoff_3", integer, 1, 1e8, {}, model<&M::cutoff_3>, "199997 (txl)",
      "rank of the word at which its third cluster begins"},
+    {"model", "div_val", integer, 1, 1024, {}, model<&M::div_val>, "1 (txl)",
+     "how much narrower each cluster's word vectors are than those of the words before it"},
+    {"model", "attention_dropout", number, 0, 0.99, {}, model<&M::attention_dropout>, "0 (txl)",
+     "probability for attention's weights; other families take `dropout`"},
 
     {"training", "batch", integer, 1, 1e6, {}, training<&T::batch>, "1",
      "sequences of each GPU in one micro-step (weak scaling)"},

@@ -62,7 +62,7 @@ const std::vector<Published> published{
     {"tinybert-14m", 14350248},    {"bert-base-mlm", 109514298},    {"bert-large-mlm", 335174458},
     {"mixtral-8x7b", 46702792704}, {"mixtral-8x22b", 140620634112}, {"deepseek-v2", 235741434880},
     {"deepseek-v3", 671026404352}, {"vit-base-16", 86567656},       {"vit-large-16", 304326632},
-    {"vit-huge-14", 632045800},    {"txl-base", 191950298},         {"txl-large", 519966170},
+    {"vit-huge-14", 632045800},    {"txl-base", 191950298},         {"txl-large", 285167482},
     {"t5-base", 222903552},        {"t5-large", 737668096},         {"t5-3b", 2851598336},
     {"t5-11b", 11307321344},       {"resnet18", 11689512},          {"resnet34", 21797672},
     {"resnet50", 25557032},        {"resnet101", 44549160},         {"resnet152", 60192808},
