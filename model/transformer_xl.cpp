@@ -102,14 +102,33 @@ class RelativeAttention {
     b_.begin();
     both("attention mask", scores(PassKind::masked_fill));
     b_.backward("attention mask", scores(PassKind::copy));
+    softmax(real(n * segment_) * real(keys_));
+  }
+
+  // Autocast takes the softmax in fp32, and casts what the product with the values takes.
+  void softmax(double elements) {
+    const bool mixed = b_.training().precision.mixed;
+    const auto wide = [&](PassKind kind) {
+      Pass pass = scores(kind);
+      if (mixed) pass.dtype = Dtype::fp32;
+      return pass;
+    };
+    const double size = info(mixed ? Dtype::fp32 : type_).bytes;
     b_.begin();
-    b_.forward("attention softmax", scores(PassKind::softmax));
-    b_.backward("attention softmax", scores(PassKind::softmax_backward));
-    b_.save(real(n * segment_) * real(keys_) * 2 * info(type_).bytes);
-    if (s_.attention_dropout == 0) return;
+    if (mixed) b_.forward("attention softmax", scores(PassKind::cast_up));
+    b_.forward("attention softmax", wide(PassKind::softmax));
+    b_.backward("attention softmax", wide(PassKind::softmax_backward));
+    if (mixed) b_.backward("attention softmax", scores(PassKind::cast_down));
+    b_.save(elements * (info(type_).bytes + size));  // the product's weights and the softmax's own
+    if (s_.attention_dropout > 0) {
+      b_.begin();
+      both("attention dropout", wide(PassKind::dropout));
+      b_.save(elements * (size + 1));  // weights and their mask
+    }
+    if (!mixed) return;
     b_.begin();
-    both("attention dropout", scores(PassKind::dropout));
-    b_.save(real(n * segment_) * real(keys_) * (info(type_).bytes + 1));  // weights and their mask
+    b_.forward("attention weights", scores(PassKind::cast_down));
+    b_.backward("attention weights", scores(PassKind::cast_up));
   }
 
   void weigh() {
@@ -166,10 +185,10 @@ struct WordGroup {
   std::int64_t words = 0;
 };
 
-// Where all word vectors are one table the group's are a slice of it: backward fills a table of its size
-// with zeros, copies the slice's gradient there and adds the tables up. Narrower ones are tables of
-// their own; the head's rows come to them through a projection of its own, a cluster's through the
-// embedding's.
+// Where all word vectors are one table the group's are a slice of it: backward fills a table of its
+// size with zeros, copies the slice's gradient there and adds the tables up. Narrower ones are
+// tables of their own; the head's rows come to them through a projection of its own, a cluster's
+// through the embedding's.
 void word_group(StageBuilder& b, const ModelShape& s, const WordGroup& group, bool gathered) {
   const auto logits = [&](PassKind kind) {
     return Pass{kind, group.rows, group.words, b.compute()};
@@ -209,7 +228,7 @@ void word_group(StageBuilder& b, const ModelShape& s, const WordGroup& group, bo
   b.forward("nll", Pass{PassKind::nll_loss, group.rows, group.words, b.compute()});
   if (gathered) b.backward("nll", logits(PassKind::fill));
   b.backward("log-softmax", logits(PassKind::log_softmax_backward));
-  b.save(real(group.rows * group.words) * 2 * info(b.compute()).bytes);
+  b.save(real(group.rows * group.words) * info(b.compute()).bytes);  // log-probabilities alone
 }
 
 // Head and clusters each copy the head's log-probabilities of their tokens. Backward scatters each
@@ -323,7 +342,8 @@ void adaptive_embedding(StageBuilder& b, const ModelShape& s) {
               .weight_gradient_pending = i > 0,
               .rows = rows[i]});
     b.begin();
-    // Scattered to the tokens' places; in backward gathered from there, and the tied projection complete.
+    // Scattered to the tokens' places; in backward gathered from there, and the tied projection
+    // complete.
     b.forward("embedding", Pass{PassKind::embedding, rows[i], s.hidden, type});
     b.backward("embedding", Pass{PassKind::embedding, rows[i], s.hidden, type});
     if (i == 0) continue;

@@ -97,6 +97,76 @@ TEST_CASE("cutoffs that do not rise are refused") {
         "267735");
 }
 
+TEST_CASE(
+    "word vectors that narrow from cluster to cluster have tables and projections of their own") {
+  ModelShape s = read_model("txl-large");
+  CHECK(s.div_val == 4);
+  // PyTorch counts as many in tests/validation/train_txl.py.
+  CHECK(parameter_count(s) == 285167482);
+  const StepWork work = step_work(s, training(8, 384));
+  // The last cluster's words are 67,738, each 1024 / 64 wide.
+  const auto of_width = [&](std::int64_t n, std::int64_t k) {
+    return std::ranges::any_of(work.head.forward, [&](const Operator& op) {
+      const auto* gemm = std::get_if<Gemm>(&op.work);
+      return gemm != nullptr && gemm->n == n && gemm->k == k;
+    });
+  };
+  CHECK(of_width(67738, 16));
+  CHECK(of_width(16, 1024));
+  CHECK(of_width(20000, 1024));
+  s.div_val = 3;
+  REQUIRE(problems(s).size() == 1);
+  CHECK(problems(s).front() == "div_val cubed must divide hidden, got 3 and 1024");
+}
+
+TEST_CASE("a measured run's parameters tell whether its word vectors narrow") {
+  MeasuredRun r;
+  r.complete = "yes";
+  r.std_family = "txl";
+  r.std_gpu = "rtx-3090";
+  r.std_compute = "fp16";
+  r.std_flash = "no";
+  r.layers = 18;
+  r.hidden = 1024;
+  r.heads = 16;
+  r.ffn = 4096;
+  r.vocab = 267735;
+  r.seq = 256;
+  r.micro_batch = 8;
+  r.gpus = 1;
+  const auto div_val = [&](std::optional<std::int64_t> parameters) {
+    r.params = parameters;
+    const auto answer = scenario_of(r);
+    REQUIRE(std::holds_alternative<Scenario>(answer));
+    return std::get<Scenario>(answer).model.div_val;
+  };
+  CHECK(div_val(519963095) == 1);
+  CHECK(div_val(285167482) == 4);
+  CHECK(div_val(std::nullopt) == 4);  // as the published configuration of these sizes has it
+}
+
+TEST_CASE(
+    "autocast takes Transformer-XL's softmax in fp32, and attention's dropout is a pass over its "
+    "scores") {
+  ModelShape s = read_model("txl-base");
+  Training t = training(4, 192);
+  const auto softmax = [&] {
+    const StageWork block = step_work(s, t).block;
+    const auto at = std::ranges::find_if(block.forward, [](const Operator& op) {
+      const auto* pass = std::get_if<Pass>(&op.work);
+      return pass != nullptr && pass->kind == PassKind::softmax;
+    });
+    REQUIRE(at != block.forward.end());
+    return std::get<Pass>(at->work).dtype;
+  };
+  CHECK(softmax() == Dtype::bf16);
+  t.precision.mixed = true;
+  CHECK(softmax() == Dtype::fp32);
+  const std::size_t before = step_work(s, t).block.forward.size();
+  s.attention_dropout = 0.2;
+  CHECK(step_work(s, t).block.forward.size() == before + 1);
+}
+
 TEST_CASE("a measured Transformer-XL run says its memory, a ResNet run its net and images") {
   MeasuredRun r;
   r.complete = "yes";

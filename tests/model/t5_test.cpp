@@ -146,6 +146,11 @@ TEST_CASE("published config.json files of other families make the built-in model
     "n_layer": 16, "n_head": 8, "d_head": 64, "d_inner": 2048, "mem_len": 192, "div_val": 1,
     "vocab_size": 267735, "cutoffs": [19997, 39997, 199997], "dropout": 0.1})");
   CHECK(parameter_count(txl) == parameter_count(read_model("txl-base")));
+  const ModelShape narrow = read(R"({"model_type": "transfo-xl", "d_model": 1024, "d_embed": 1024,
+    "n_layer": 18, "n_head": 16, "d_head": 64, "d_inner": 4096, "mem_len": 384, "div_val": 4,
+    "vocab_size": 267735, "cutoffs": [19997, 39997, 199997], "dropout": 0.2, "dropatt": 0.2})");
+  CHECK(parameter_count(narrow) == parameter_count(read_model("txl-large")));
+  CHECK(narrow.attention_dropout == 0.2);
 }
 
 TEST_CASE("a config.json that cannot be modelled is refused at the key at fault") {
@@ -165,7 +170,7 @@ TEST_CASE("a config.json that cannot be modelled is refused at the key at fault"
                          "hidden_sizes": [256, 512, 1024, 2048]})"),
              match::ContainsSubstring("must be those of resnet 18, 34, 50, 101 or 152"));
   CHECK_THAT(message(R"({"model_type": "transfo-xl", "d_model": 1024, "n_layer": 18, "n_head": 16,
-                         "d_head": 64, "d_inner": 4096, "mem_len": 1600, "div_val": 4,
+                         "d_head": 64, "d_inner": 4096, "mem_len": 1600, "div_val": 3,
                          "vocab_size": 267735, "cutoffs": [20000, 40000, 200000]})"),
-             match::ContainsSubstring("div_val must be 1"));
+             match::ContainsSubstring("div_val cubed must divide hidden"));
 }
