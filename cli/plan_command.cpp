@@ -60,23 +60,44 @@ std::vector<Enum> enumerators(const std::vector<std::string>& texts,
   return out;
 }
 
-// One base for every combination of the axes that are not searched.
-std::vector<Scenario> bases_of(ScenarioPoints& points) {
-  std::vector<Scenario> out;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const std::vector<std::size_t> at = points.coordinates(i);
-    bool first = true;
-    for (std::size_t a = 0; a < at.size(); ++a) {
-      const bool is_searched = std::ranges::find(searched, points.axes()[a]) != searched.end();
-      if (is_searched && at[a] != 0) first = false;
-    }
-    if (first) out.push_back(points.at(i));
-  }
-  points.throw_mistakes();
+bool is_searched(const std::string& axis) {
+  return std::ranges::find(searched, axis) != searched.end();
+}
+
+// The axes that are not searched.
+std::vector<std::string> other_axes(const ScenarioPoints& points) {
+  std::vector<std::string> out;
+  std::ranges::copy_if(
+      points.axes(), std::back_inserter(out), [](const auto& a) { return !is_searched(a); });
   return out;
 }
 
-PlanSpace space_of(ScenarioPoints& points) {
+struct Asked {
+  PlanSpace space;
+  std::vector<std::vector<std::string>> coordinates;  // of its bases on other_axes(), as written
+};
+
+// One base for every combination of the axes that are not searched.
+void add_bases(ScenarioPoints& points, Asked& out) {
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const std::vector<std::size_t> at = points.coordinates(i);
+    std::vector<std::string> place;
+    bool first = true;
+    for (std::size_t a = 0; a < at.size(); ++a) {
+      if (is_searched(points.axes()[a])) {
+        first = first && at[a] == 0;
+      } else {
+        place.push_back(points.axis_values()[a][at[a]]);
+      }
+    }
+    if (!first) continue;
+    out.space.bases.push_back(points.at(i));
+    out.coordinates.push_back(std::move(place));
+  }
+  points.throw_mistakes();
+}
+
+Asked read_space(ScenarioPoints& points) {
   if (points.given("global_batch").empty()) {
     throw UserError(
         "plan needs global_batch in [training]: the sequences of a step over all GPUs, "
@@ -89,8 +110,9 @@ PlanSpace space_of(ScenarioPoints& points) {
     throw UserError("plan does not know slowest_gpu: give slow_factor in [ranks] in its place");
   }
   if (points.given("gpu").empty()) throw UserError("plan needs a gpu in [cluster]");
-  PlanSpace space;
-  space.bases = bases_of(points);
+  Asked out;
+  add_bases(points, out);
+  PlanSpace& space = out.space;
   space.gpus = integers(points.given("gpus"));
   if (space.gpus.empty()) space.gpus = {1};
   space.tensor = integers(points.given("tensor"));
@@ -103,7 +125,7 @@ PlanSpace space_of(ScenarioPoints& points) {
   space.schedules = enumerators<PipelineSchedule>(points.given("schedule"), schedule_names);
   space.recompute = enumerators<Recompute>(points.given("recompute"), recompute_names);
   for (const std::string& text : points.given("sequence")) space.sequence.push_back(text == "true");
-  return space;
+  return out;
 }
 
 ScenarioPoints read(const PlanFlags& flags) {
@@ -127,7 +149,8 @@ std::string source_of(const PlanFlags& flags) {
 
 void plan_command(const PlanFlags& flags, int& exit_code) {
   ScenarioPoints points = read(flags);
-  const PlanSpace space = space_of(points);
+  const Asked asked = read_space(points);
+  const PlanSpace& space = asked.space;
   Profiles profiles;
   const ProfileOf profile_of = [&](const std::string& name) -> const GpuProfile& {
     return profiles.get(name);
@@ -144,15 +167,22 @@ void plan_command(const PlanFlags& flags, int& exit_code) {
   const PlanResult result = plan(space, profile_of, options);
   progress.reset();
   const ModelError error = read_model_error();
-  PlanReport report{points.title(), source_of(flags), space, result, {}, {}, {}, profile_of};
+  PlanReport report{source_of(flags), space, result, {}, profile_of};
+  PredictReport& best = report.best;
+  best.title = points.title();
+  best.axes = other_axes(points);
+  best.axes.emplace_back("gpus");
   for (const GroupBest& group : result.groups) {
-    const Scenario s = scenario_of(space, result.candidates[group.candidate]);
-    const GpuProfile& gpu = profiles.get(s.cluster.gpu);
-    const Prediction prediction = predict(s, gpu);
-    const Quantiles step = uncertainty_of(s, gpu, prediction, error).step;
-    report.money.push_back(money_of(s, gpu, {prediction.step.value, step.p5, step.p95}));
-    report.steps.push_back(step);
-    report.predictions.push_back(prediction);
+    const PlanCandidate& candidate = result.candidates[group.candidate];
+    StudyPoint& p = best.points.emplace_back();
+    p.scenario = scenario_of(space, candidate);
+    const GpuProfile& gpu = profiles.get(p.scenario.cluster.gpu);
+    p.prediction = predict(p.scenario, gpu);
+    p.uncertainty = uncertainty_of(p.scenario, gpu, p.prediction, error);
+    const Quantiles& step = p.uncertainty.step;
+    p.money = money_of(p.scenario, gpu, {p.prediction.step.value, step.p5, step.p95});
+    best.coordinates.push_back(asked.coordinates[candidate.base]);
+    best.coordinates.back().push_back(std::to_string(candidate.gpus));
   }
   if (!flags.candidates.empty()) write_output(flags.candidates, candidates_csv(report));
   write_output(flags.output,

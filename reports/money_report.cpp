@@ -306,7 +306,6 @@ std::string money_section(const StudyPoint& point, const Words& words) {
 }
 
 std::string worth_section(const PredictReport& report, const Words& words) {
-  if (!report.points.front().money) return "";
   std::string out;
   for (const MarginalLine& line : marginal_lines(report.points, axes_of(report))) {
     out += line_text(report, line, words);

@@ -62,7 +62,8 @@ std::string groups_table(const PlanReport& report, const Words& words) {
   const bool cards = differ(report, [](const Scenario& s) { return s.cluster.gpu; });
   const bool links = differ(report, [](const Scenario& s) { return s.cluster.link; });
   bool days = false, cost = false;
-  for (const auto& m : report.money) {
+  for (const StudyPoint& p : report.best.points) {
+    const std::optional<Money>& m = p.money;
     days = days || (m && m->run_s);
     cost = cost || (m && m->cheaper() != nullptr);
   }
@@ -85,9 +86,9 @@ std::string groups_table(const PlanReport& report, const Words& words) {
     if (cards) row.push_back(base.cluster.gpu);
     if (links) row.push_back(base.cluster.link);
     row.push_back(format_seconds(g.step_s));
-    row.push_back(format_percent(report.predictions[i].mfu, 0));
-    row.push_back(format_bytes(report.predictions[i].memory.needed));
-    const std::optional<Money>& m = report.money[i];
+    row.push_back(format_percent(report.best.points[i].prediction.mfu, 0));
+    row.push_back(format_bytes(report.best.points[i].prediction.memory.needed));
+    const std::optional<Money>& m = report.best.points[i].money;
     if (days) row.push_back(m && m->run_s ? format_amount(m->run_s->value / 86400) : "-");
     const Spending* spent = m ? m->cheaper() : nullptr;
     if (cost) {
@@ -126,12 +127,12 @@ std::string interval_text(const PlanReport& report,
   const auto amounts = [&](const Figure& a, double unit) {
     return between(format_amount(a.low / unit), format_amount(a.high / unit));
   };
-  const Quantiles& step = report.steps[group];
+  const Quantiles& step = report.best.points[group].uncertainty.step;
   std::string out =
       words("plan.interval",
             fmt::arg("which", words(which)),
             fmt::arg("step", between(format_seconds(step.p5), format_seconds(step.p95))));
-  const std::optional<Money>& m = report.money[group];
+  const std::optional<Money>& m = report.best.points[group].money;
   if (m && m->run_s)
     out += words("plan.interval_days", fmt::arg("days", amounts(*m->run_s, 86400)));
   const Spending* spent = m ? m->cheaper() : nullptr;
@@ -268,7 +269,7 @@ std::string plan_words(const PlanSpace& space, const PlanCandidate& c) {
 std::string plan_text(const PlanReport& report, const Words& words) {
   const PlanResult& r = report.result;
   const Scenario& base = report.space.bases.front();
-  std::string out = report.title.empty() ? "" : wrap(report.title) + "\n\n";
+  std::string out = report.best.title.empty() ? "" : wrap(report.best.title) + "\n\n";
   out += wrap(words(
              "plan.question",
              fmt::arg("model", base.model.name),
@@ -286,6 +287,8 @@ std::string plan_text(const PlanReport& report, const Words& words) {
   const bool two = r.cheapest && r.cheapest != r.fastest;
   out += "\n" + interval_text(report, *r.fastest, "plan.fastest", words);
   if (two) out += interval_text(report, *r.cheapest, "plan.cheapest", words);
+  const std::string worth = worth_section(report.best, words);
+  if (!worth.empty()) out += "\n" + wrap(words("plan.next")) + "\n" + worth;
   out += losers_text(report, *r.fastest, words);
   const auto closer = [&](std::string_view key, std::size_t group) {
     const std::string command = flags_of(report, r.candidates[r.groups[group].candidate]);
@@ -298,7 +301,7 @@ std::string plan_text(const PlanReport& report, const Words& words) {
 
 std::string plan_json(const PlanReport& report) {
   const PlanResult& r = report.result;
-  Json out = {{"schema", 1}, {"title", report.title}};
+  Json out = {{"schema", 1}, {"title", report.best.title}};
   Json& counts = out["candidates"];
   counts["all"] = r.candidates.size();
   for (std::size_t f = 0; f < fate_names.size(); ++f)
@@ -307,24 +310,25 @@ std::string plan_json(const PlanReport& report) {
   for (std::size_t i = 0; i < r.groups.size(); ++i) {
     const GroupBest& g = r.groups[i];
     Json one = json_of(report, r.candidates[g.candidate]);
-    const Prediction& p = report.predictions[i];
+    const Prediction& p = report.best.points[i].prediction;
     one["step_time_s"] = g.step_s;
-    one["step_time_interval_s"] = {
-        {"p5", report.steps[i].p5}, {"p50", report.steps[i].p50}, {"p95", report.steps[i].p95}};
+    const Quantiles& step = report.best.points[i].uncertainty.step;
+    one["step_time_interval_s"] = {{"p5", step.p5}, {"p50", step.p50}, {"p95", step.p95}};
     one["samples_per_s"] = g.samples_per_s;
     one["tokens_per_s"] = p.tokens_per_s;
     one["mfu"] = p.mfu;
     one["needed_bytes"] = p.memory.needed;
     one["within_limits"] = g.within_limits;
     one["on_front"] = g.on_front;
-    if (report.money[i]) {
+    if (report.best.points[i].money) {
       one["money"] =
-          money_json(scenario_of(report.space, r.candidates[g.candidate]), report.money[i]);
+          money_json(scenario_of(report.space, r.candidates[g.candidate]), report.best.points[i].money);
     }
     out["machines"].push_back(std::move(one));
   }
   out["fastest"] = r.fastest ? Json(*r.fastest) : Json(nullptr);
   out["cheapest"] = r.cheapest ? Json(*r.cheapest) : Json(nullptr);
+  out["worth"] = worth_json(report.best);
   out["losers"] = Json::array();
   if (r.fastest) {
     for (const Loser& l : losers_of(report.space, r, r.groups[*r.fastest])) {

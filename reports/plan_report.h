@@ -1,25 +1,21 @@
 // Plans for people (80 columns) and for machines.
 #pragma once
 #include <functional>
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "model/quantiles.h"
+#include "reports/predict_report.h"
 #include "reports/words.h"
 #include "simulate/plan.h"
-#include "simulate/predict.h"
 
 namespace stepsight {
 
 struct PlanReport {
-  std::string title;
   std::string source;  // what `predict` is asked for to look closer: a file, or flags
   const PlanSpace& space;
   const PlanResult& result;
-  std::vector<Prediction> predictions;      // of each group's best
-  std::vector<Quantiles> steps;             // likewise: its step with the interval
-  std::vector<std::optional<Money>> money;  // likewise, with that interval
+  // Each group's best plan as a point of a sweep over the machines: predicted, with its interval and its
+  // money. Axes are "gpus" and those keys that the space has several bases for.
+  PredictReport best;
   std::function<const GpuProfile&(const std::string&)> profile_of;
 };
 

@@ -276,7 +276,8 @@ std::string predict_text(const PredictReport& report, const GpuProfile& gpu, con
   if (report.between) out += between_text(*report.between, words);
   out += where_time_goes(point, words) + verdicts(point, gpu, words);
   out += certainty(point.uncertainty, words) + levers_text(report.levers, words);
-  out += money_section(point, words) + worth_section(report, words);
+  out += money_section(point, words);
+  if (report.points.front().money) out += worth_section(report, words);
   for (const std::string& note : report.notes) out += "\n" + wrap(said(note, words)) + "\n";
   return out + legend(report, gpu, table, words);
 }

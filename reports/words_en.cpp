@@ -602,6 +602,9 @@ constexpr Phrase phrases[] = {
     {"plan.at_least", "at least {step} ({more} more)"},
     {"plan.slower", "{step} ({more} more)"},
     {"plan.as_fast", "as fast"},
+    {"plan.next",
+     "From one number of GPUs to the next, best plan against best plan: with more cards the others may share "
+     "the work in another way."},
     {"plan.losers", "Why nothing else on {gpus} GPUs: the best of the others, by what they differ in"},
     {"plan.instead", "instead"},
     {"plan.best_step", "best step"},

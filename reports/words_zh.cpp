@@ -500,6 +500,7 @@ constexpr Phrase phrases[] = {
     {"plan.at_least", "至少 {step}（慢 {more}）"},
     {"plan.slower", "{step}（慢 {more}）"},
     {"plan.as_fast", "一样快"},
+    {"plan.next", "再多几张 GPU：用最佳方案与最佳方案相比，增加的卡也会改变其余各卡的分工。"},
     {"plan.losers", "为什么 {gpus} 张 GPU 上不选别的：按差异列出其余方案中最好的"},
     {"plan.instead", "若改为"},
     {"plan.best_step", "最佳步时"},
