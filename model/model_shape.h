@@ -68,8 +68,8 @@ struct ModelShape {
   std::int64_t cutoff_1 = 0;
   std::int64_t cutoff_2 = 0;
   std::int64_t cutoff_3 = 0;
-  // txl: word vectors of each cluster are so many times narrower than those before it, and come to the
-  // model's width through a projection; 1: all as wide as the model, no projections.
+  // txl: word vectors of each cluster are so many times narrower than those before it, and come to
+  // the model's width through a projection; 1: all as wide as the model, no projections.
   std::int64_t div_val = 1;
   double attention_dropout = 0;  // txl: of the attention's weights; elsewhere `dropout` says it
 };

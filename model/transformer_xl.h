@@ -19,8 +19,8 @@ void memory_block(StageBuilder& b, const ModelShape& shape);
 // when the first layer's backward is. Belongs right after the embedding.
 void shared_position_biases(StageBuilder& b, const ModelShape& shape);
 
-// Word vectors that narrow from cluster to cluster (div_val above 1): each group's tokens are picked out,
-// looked up in its table and brought to the model's width by its projection.
+// Word vectors that narrow from cluster to cluster (div_val above 1): each group's tokens are
+// picked out, looked up in its table and brought to the model's width by its projection.
 void adaptive_embedding(StageBuilder& b, const ModelShape& shape);
 
 // The softmax with its loss. Each token is looked up in the head (the words before cutoff_1, and

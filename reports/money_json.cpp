@@ -1,4 +1,7 @@
 // The machine's forms of money and of what cards are worth.
+#include <array>
+#include <utility>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -148,6 +151,49 @@ Json worth_json(const PredictReport& report) {
                       {"intervals", intervals_of(e)}});
     }
     if (!list.empty()) out[std::string("other_") + key + "s"] = std::move(list);
+  }
+  return out;
+}
+
+WorthCsv worth_csv(const PredictReport& report) {
+  using F = MarginalFigures;
+  const std::vector<MarginalLine> lines = marginal_lines(report.points, axes_of(report));
+  if (lines.empty()) return {"", std::vector<std::string>(report.points.size())};
+  constexpr std::array<std::pair<const char*, double F::*>, 2> always{
+      {{"samples_per_s_per_added_gpu", &F::throughput_per_gpu},
+       {"share_of_first", &F::share_of_first}}};
+  constexpr std::array<std::pair<const char*, std::optional<double> F::*>, 5> priced{
+      {{"added_cost", &F::added_cost},
+       {"days_saved", &F::days_saved},
+       {"cost_per_day_saved", &F::cost_per_day},
+       {"cost_per_added_million", &F::cost_per_added_million},
+       {"payback_hours", &F::payback_hours}}};
+  WorthCsv out{",added_gpus,worth_it,worth_it_probability", {}};
+  const auto name = [&](const char* figure) {
+    out.header += fmt::format(",{0},{0}_p5,{0}_p95", figure);
+  };
+  for (const auto& figure : always) name(figure.first);
+  for (const auto& figure : priced) name(figure.first);
+  const std::size_t width = 3 * (1 + always.size() + priced.size());
+  out.cells.assign(report.points.size(), std::string(width, ','));
+  for (const MarginalLine& line : lines) {
+    for (const MarginalStep& s : line.steps) {
+      std::string& row = out.cells[s.to];
+      row = fmt::format(",{},{},{}",
+                        s.added_gpus,
+                        s.worth_it ? "yes" : "no",
+                        s.range ? fmt::format("{}", s.range->worth_it) : std::string());
+      const auto add = [&](const std::optional<double>& x) {
+        row += x ? fmt::format(",{}", *x) : std::string(",");
+      };
+      const auto all = [&](auto figure) {
+        add(s.*figure);
+        add(s.range ? std::optional<double>(s.range->p5.*figure) : std::nullopt);
+        add(s.range ? std::optional<double>(s.range->p95.*figure) : std::nullopt);
+      };
+      for (const auto& figure : always) all(figure.second);
+      for (const auto& figure : priced) all(figure.second);
+    }
   }
   return out;
 }

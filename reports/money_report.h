@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -20,6 +21,15 @@ std::string worth_section(const PredictReport& report, const Words& words);
 
 nlohmann::ordered_json money_json(const Scenario& scenario, const std::optional<Money>& money);
 nlohmann::ordered_json worth_json(const PredictReport& report);
+
+// What the cards that a point has more than the next smaller number of its line bring, with
+// intervals: the header ("" where the sweep has no such line), then the cells of each point, a
+// comma before each cell; empty cells where a line begins and where a figure is without bound.
+struct WorthCsv {
+  std::string header;
+  std::vector<std::string> cells;
+};
+WorthCsv worth_csv(const PredictReport& report);
 
 // Columns that are only there where some point has money: a header and a row, each cell with a
 // comma before it. Amounts in the scenario's currency.

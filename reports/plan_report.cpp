@@ -321,8 +321,8 @@ std::string plan_json(const PlanReport& report) {
     one["within_limits"] = g.within_limits;
     one["on_front"] = g.on_front;
     if (report.best.points[i].money) {
-      one["money"] =
-          money_json(scenario_of(report.space, r.candidates[g.candidate]), report.best.points[i].money);
+      one["money"] = money_json(scenario_of(report.space, r.candidates[g.candidate]),
+                                report.best.points[i].money);
     }
     out["machines"].push_back(std::move(one));
   }

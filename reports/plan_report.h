@@ -13,8 +13,8 @@ struct PlanReport {
   std::string source;  // what `predict` is asked for to look closer: a file, or flags
   const PlanSpace& space;
   const PlanResult& result;
-  // Each group's best plan as a point of a sweep over the machines: predicted, with its interval and its
-  // money. Axes are "gpus" and those keys that the space has several bases for.
+  // Each group's best plan as a point of a sweep over the machines: predicted, with its interval
+  // and its money. Axes are "gpus" and those keys that the space has several bases for.
   PredictReport best;
   std::function<const GpuProfile&(const std::string&)> profile_of;
 };

@@ -139,7 +139,8 @@ std::string predict_csv(const PredictReport& report) {
   const bool money =
       std::ranges::any_of(report.points, [](const StudyPoint& p) { return p.money.has_value(); });
   out += interval_csv_header(Figures::of_model);
-  out += (money ? money_csv_header() + money_interval_csv_header() : "") + "\n";
+  const WorthCsv worth = money ? worth_csv(report) : WorthCsv{};
+  out += (money ? money_csv_header() + money_interval_csv_header() + worth.header : "") + "\n";
   for (std::size_t i = 0; i < report.points.size(); ++i) {
     const StudyPoint& p = report.points[i];
     const Prediction& r = p.prediction;
@@ -171,7 +172,10 @@ std::string predict_csv(const PredictReport& report) {
                        r.memory.fits ? "yes" : "no",
                        bound_by(r));
     out += interval_csv_cells(p, Figures::of_model);
-    out += (money ? money_csv_cells(p.money) + money_interval_csv_cells(p.money) : "") + "\n";
+    if (money) {
+      out += money_csv_cells(p.money) + money_interval_csv_cells(p.money) + worth.cells[i];
+    }
+    out += "\n";
   }
   return out;
 }

@@ -162,8 +162,8 @@ bool brings_fused_kernels(const MeasuredRun& r) {
   return contains(r.compile, "fused kernels");
 }
 
-// Whether word vectors narrow: what brings the parameters closest to those of the row; where it gives
-// none, as the shipped model of these sizes has it, with its dropout.
+// Whether word vectors narrow: what brings the parameters closest to those of the row; where it
+// gives none, as the shipped model of these sizes has it, with its dropout.
 void narrow_vectors(ModelShape& s, std::optional<std::int64_t> parameters) {
   if (parameters) {
     const auto off = [&](std::int64_t div_val) {

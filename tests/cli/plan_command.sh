@@ -47,6 +47,27 @@ for end in p5 p95; do
   [ -n "$planned" ] && [ "$planned" = "$predicted" ] || fail "$end: the plan says $planned, predict $predicted"
 done
 
+# The next number of GPUs: the best plan there against the best plan here, in text without prices, too.
+good plan "${flags[@]}"
+has 'best plan against best plan'
+has '^ *8 to 16 '
+wide=1 good plan "${flags[@]}" --prices example-2026 --tokens 1e10 --json
+number() { sed -n "s/.*\"$1\": \([0-9.e-]*\).*/\1/p" out; }
+mapfile -t rates < <(number samples_per_s)
+added=$(number samples_per_s_per_added_gpu)
+awk -v a="${rates[0]}" -v b="${rates[1]}" -v each="$added" 'BEGIN { d = (b - a) / 8 / each - 1; exit !(d < 1e-9 && d > -1e-9) }' ||
+  fail "8 added GPUs bring $added samples/s each, but the plans do ${rates[*]}"
+ends=$(sed -n '/"samples_per_s_per_added_gpu": {/,/}/p' out)
+low=$(sed -n 's/.*"p5": \([0-9.e-]*\).*/\1/p' <<<"$ends")
+high=$(sed -n 's/.*"p95": \([0-9.e-]*\).*/\1/p' <<<"$ends")
+awk -v x="$added" -v low="$low" -v high="$high" 'BEGIN { exit !(low > 0 && low < x && x < high) }' ||
+  fail "the interval $low to $high does not hold $added"
+# Cards and links are lines of their own, and one in place of another.
+wide=1 good plan --model llama2-7b --gpu h100-sxm,a100-sxm-80 --gpus 8,16 --gpus-per-node 8 --global-batch 64 \
+  --seq 4096 --link nvlink3-nvswitch+8x400G-ib --prices example-2026 --tokens 1e10
+has 'What each added card brings (gpu = h100-sxm)'
+has 'What each added card brings (gpu = a100-sxm-80)'
+
 # A limit that nothing keeps is a check that failed.
 status=0
 "$program" plan "${flags[@]}" --tokens 1e15 --deadline-days 1 >out 2>err || status=$?

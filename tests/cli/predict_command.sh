@@ -58,6 +58,19 @@ wide=1 good predict "${flags[@]}" --gpus 1,8 --link nvlink4-nvswitch --between -
 has '从 gpus = 1 到 gpus = 8'
 has '为通信做的复制'
 bad 'lang' predict "${flags[@]}" --lang xx
+# What added cards bring, with its ends; nothing where a line of numbers of GPUs begins.
+wide=1 good predict --model gpt2-124m --gpu h200-sxm --gpus 1,2,8 --batch 1,4 --link nvlink4-nvswitch --tokens 1e9 \
+  --rent-per-gpu-hour 2 --csv
+awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; width = NF; next }
+  NF != width { exit 1 }
+  $at["gpus"] == 1 { if ($at["added_gpus"] != "" || $at["share_of_first"] != "") exit 1; first++; next }
+  { for (i in figures) delete figures[i]
+    split("samples_per_s_per_added_gpu share_of_first added_cost days_saved cost_per_added_million", figures, " ")
+    for (i in figures) { f = figures[i]
+      if ($at[f] == "" || !($at[f "_p5"] + 0 <= $at[f] + 0 && $at[f] + 0 <= $at[f "_p95"] + 0)) exit 1 }
+    if ($at["worth_it"] !~ /^(yes|no)$/ || !($at["worth_it_probability"] >= 0 && $at["worth_it_probability"] <= 1)) exit 1
+    added += $at["added_gpus"] }
+  END { exit !(first == 2 && added == 14) }' out || fail "added cards in the CSV"
 bad 'csv' predict "${flags[@]}" --json --csv
 
 for what in models gpus links profiles; do
