@@ -76,8 +76,7 @@ void predict_command(PredictFlags flags) {
   PredictReport report;
   choose_link(flags, profiles, report.notes);
   if (std::optional<TraceQuestion> question = trace_question(flags)) {
-    if (flags.levers)
-      throw UserError("--levers: a trace is one step as it ran; give a model's name");
+    question->levers = flags.levers;
     question->between = flags.between;
     question->notes = report.notes;
     predict_trace(*question);

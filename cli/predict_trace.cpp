@@ -297,6 +297,16 @@ void predict_trace(const TraceQuestion& question) {
                       *first,
                       here};
   }
+  if (question.levers) {
+    const Scenario& s = file.points.back();
+    report.levers_asked = true;
+    report.levers = traced_levers(report.step,
+                                  s,
+                                  profiles.get(s.cluster.gpu),
+                                  card.other_than(s.cluster.gpu),
+                                  report.points.back().point.prediction,
+                                  error);
+  }
   write_output(question.output,
                question.json ? traced_json(report)
                : question.csv

@@ -20,6 +20,7 @@ struct TraceQuestion {
   bool csv = false;
   std::string language = "en";
   std::vector<std::string> notes;  // on what was chosen for the user
+  bool levers = false;             // what would make the last point faster
   bool between = false;            // how the steps of the first and the last point differ, too
 };
 

@@ -6,6 +6,7 @@
 
 #include "reports/intervals.h"
 #include "reports/json_parts.h"
+#include "reports/levers_report.h"
 #include "reports/money_report.h"
 #include "reports/predict_report.h"
 #include "reports/text_table.h"
@@ -81,6 +82,7 @@ std::string traced_json(const TracedReport& report) {
     }
     out["points"].push_back(std::move(point));
   }
+  if (report.levers_asked) out["levers"] = levers_json(report.levers);
   if (report.between) out["between"] = between_json(*report.between);
   out["notes"] = report.notes;
   return json_text(out) + "\n";

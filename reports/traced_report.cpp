@@ -6,6 +6,7 @@
 
 #include "reports/certainty.h"
 #include "reports/findings.h"
+#include "reports/levers_report.h"
 #include "reports/money_words.h"
 #include "reports/predict_report.h"
 #include "reports/predict_sections.h"
@@ -239,7 +240,12 @@ std::string traced_text(const TracedReport& report, const GpuProfile& gpu, const
   out += why_not_linear(last.point, words) + where_time_goes(last.point, words) +
          host(last, words) + carried(last, words);
   if (report.between) out += between_text(*report.between, words);
-  out += certainty(last.point.uncertainty, words) + money_of(report, words);
+  out += certainty(last.point.uncertainty, words) + levers_text(report.levers, words);
+  if (report.levers_asked) {
+    if (report.levers.empty()) out += "\n" + wrap(words("levers.none")) + "\n";
+    out += wrap(words("levers.traced")) + "\n";
+  }
+  out += money_of(report, words);
   for (const std::string& note : report.notes) out += "\n" + wrap(said(note, words)) + "\n";
   TextTable legend;
   legend.columns = {{"", Align::left}, {"", Align::left}};

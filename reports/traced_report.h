@@ -19,6 +19,8 @@ struct TracedReport {
   std::vector<TracedPoint> points;                    // at least one
   std::vector<std::string> notes;
   std::optional<StepsBetween> between;  // the first and the last point, if asked
+  std::vector<Lever> levers;            // of the last point, if asked
+  bool levers_asked = false;
   std::int64_t batch = 0;               // samples of each GPU in a step; 0 = not said, no samples/s
 };
 

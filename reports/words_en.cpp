@@ -345,6 +345,10 @@ constexpr Phrase phrases[] = {
     {"levers.samples", "samples/s"},
     {"levers.between", "90 % between"},
     {"levers.both", "{from} and {to}"},
+    {"levers.none", "No other link, exchange or rank would make the step faster by half a percent."},
+    {"levers.traced",
+     "A trace stands for one batch and for the kernels that ran: what another batch, accumulation, recomputation or "
+     "compilation would do, only a model can say (--model NAME)."},
     {"levers.marked", "* changes what the optimizer sees: batch or number format"},
     {"profile.note",
      "{card}: {measured} of {all} parameters rest on measurements of the card, the others "

@@ -306,6 +306,8 @@ constexpr Phrase phrases[] = {
     {"levers.samples", "样本/秒"},
     {"levers.between", "90 % 区间"},
     {"levers.both", "{from} 与 {to}"},
+    {"levers.none", "换链路、换通信方式或让各卡一样快，步时的改善都不到百分之 0.5。"},
+    {"levers.traced", "跟踪文件只代表一种批量和当时运行的内核：换批量、梯度累积、重计算或编译的效果，只有用模型名 (--model NAME) 才能预测。"},
     {"levers.marked", "* 会改变优化器所见：批量或数值格式"},
     {"profile.note", "{card}：{all} 个参数中有 {measured} 个来自该卡的实测，其余为同类取值。"},
     {"money.hours", "{n} 小时"},

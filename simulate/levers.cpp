@@ -47,10 +47,11 @@ struct Candidate {
 
 class Finder {
  public:
-  Finder(const Scenario& now, const Prediction& prediction) : now_(now), prediction_(prediction) {}
+  Finder(const Scenario& now, const Prediction& prediction, const LeverScope& scope)
+      : now_(now), prediction_(prediction), scope_(scope) {}
 
   std::vector<Candidate> candidates() {
-    training();
+    if (scope_.whole_training) training();
     disturbances();
     if (talks()) {
       exchange();
@@ -148,13 +149,14 @@ class Finder {
             static_cast<double>(cap);
       }
     }
-    if (!now_.training.gradient_dtype && gradient_bytes(now_.training) > 2 &&
-        now_.training.precision.compute == Dtype::bf16) {
+    if (!now_.training.gradient_dtype && scope_.narrow_gradients) {
       add(LeverKind::narrow_gradients, {}, "gradient_dtype = \"bf16\"", false)
           .training.gradient_dtype = Dtype::bf16;
     }
     for (const Strategy other : {Strategy::ddp, Strategy::zero1, Strategy::zero2, Strategy::fsdp}) {
       if (other == p.strategy || p.strategy == Strategy::none) continue;
+      const bool states_alone = other == Strategy::zero1 || other == Strategy::zero2;
+      if (states_alone && !scope_.whole_training) continue;
       const std::string name(strategy_names[static_cast<std::size_t>(other)]);
       Scenario& s = add(LeverKind::other_strategy,
                         {name, std::string(strategy_names[static_cast<std::size_t>(p.strategy)])},
@@ -194,6 +196,7 @@ class Finder {
 
   const Scenario& now_;
   const Prediction& prediction_;
+  LeverScope scope_;
   std::vector<Candidate> out_;
 };
 
@@ -206,13 +209,6 @@ struct Base {
   Seconds step;
   Uncertainty uncertainty;
 };
-
-Base base_of(const Scenario& scenario,
-             const GpuProfile& gpu,
-             Seconds step,
-             const ModelError& error) {
-  return {step, uncertainty_of(scenario, gpu, step, error)};
-}
 
 // The better of two of one kind stays.
 void keep_best(std::vector<Lever>& found, Lever lever) {
@@ -252,32 +248,50 @@ std::vector<Lever> levers(const Scenario& scenario,
                           const GpuProfile& gpu,
                           const Prediction& now,
                           const ModelError& error) {
-  const Base today = base_of(scenario, gpu, now.step, error);
+  const Training& t = scenario.training;
+  const LeverScope scope{true, gradient_bytes(t) > 2 && t.precision.compute == Dtype::bf16};
+  const LeverModel model{
+      [&](const Scenario& s) {
+        const Prediction p = predict(s, gpu);
+        return LeverAnswer{p.step, p.memory.fits};
+      },
+      [&](const Scenario& s, Seconds step) { return uncertainty_of(s, gpu, step, error); }};
+  return levers(scenario, now, scope, model, error);
+}
+
+std::vector<Lever> levers(const Scenario& scenario,
+                          const Prediction& now,
+                          const LeverScope& scope,
+                          const LeverModel& model,
+                          const ModelError& error) {
+  const Base today{now.step, model.uncertainty(scenario, now.step)};
   std::optional<Base>
       by_class;  // today's link as a class: what was measured of it says nothing of others
   std::vector<Lever> out;
-  for (Candidate& c : Finder(scenario, now).candidates()) {
-    if (!violations(c.scenario).empty()) continue;
+  for (Candidate& c : Finder(scenario, now, scope).candidates()) {
+    // A traced step has no model that rules could be about.
+    if (scope.whole_training && !violations(c.scenario).empty()) continue;
     const Base* base = &today;
     if (is_hardware(c.kind)) {
       if (!by_class) {
         Scenario same = scenario;
         same.cluster = wired(scenario.cluster, *class_of(scenario.cluster));
-        by_class = base_of(same, gpu, predict_step(same, gpu), error);
+        const Seconds step = model.step(same).step;
+        by_class = Base{step, model.uncertainty(same, step)};
       }
       base = &*by_class;
     }
-    Prediction after_it;
+    LeverAnswer after_it;
     try {
-      after_it = predict(c.scenario, gpu);
+      after_it = model.step(c.scenario);
     } catch (const UserError&) {
       continue;  // the link is not known for the collectives that this change needs
     }
     const Seconds step = after_it.step;
     const double speedup =
         (samples_of(c.scenario) / step.value) / (samples_of(scenario) / base->step.value);
-    if (speedup < 1 + least_gain || !after_it.memory.fits) continue;
-    const Uncertainty after = uncertainty_of(c.scenario, gpu, step, error);
+    if (speedup < 1 + least_gain || !after_it.fits) continue;
+    const Uncertainty after = model.uncertainty(c.scenario, step);
     keep_best(out,
               {c.kind,
                std::move(c.values),

@@ -2,6 +2,7 @@
 // is.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +52,30 @@ struct Lever {
 std::vector<Lever> levers(const Scenario& scenario,
                           const GpuProfile& gpu,
                           const Prediction& now,
+                          const ModelError& error);
+
+// What can be asked beside the machines: of a model everything, of a step as it was traced no other
+// batch and no other kernels.
+struct LeverScope {
+  bool whole_training = true;     // batch, accumulation, kernels, every strategy
+  bool narrow_gradients = false;  // gradients are wider than the 16 bits that products compute in
+};
+
+// How a changed scenario is answered.
+struct LeverAnswer {
+  Seconds step;
+  bool fits = true;  // into the card's memory
+};
+struct LeverModel {
+  std::function<LeverAnswer(const Scenario&)> step;
+  std::function<Uncertainty(const Scenario&, Seconds)> uncertainty;
+};
+
+// The same by another model of the step (simulate/traced_prediction.h).
+std::vector<Lever> levers(const Scenario& scenario,
+                          const Prediction& now,
+                          const LeverScope& scope,
+                          const LeverModel& model,
                           const ModelError& error);
 
 // "larger batch"

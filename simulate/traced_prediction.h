@@ -1,6 +1,7 @@
 // The answer for a traced step: what `predict` says of a scenario, as far as a trace can tell.
 #pragma once
 #include "model/traced_step.h"
+#include "simulate/levers.h"
 #include "simulate/predict.h"
 #include "simulate/study.h"
 #include "simulate/traced_costs.h"
@@ -40,6 +41,16 @@ Waterfall traced_waterfall(const TracedStep& step,
                            const GpuProfile& gpu,
                            const GpuProfile* traced_on,
                            const Prediction& prediction);
+
+// What a person could change about the machines, the exchange and its disturbances, each simulated
+// (simulate/levers.h). No other batch and no other kernels: a trace stands for none. Memory is not
+// looked at.
+std::vector<Lever> traced_levers(const TracedStep& step,
+                                 const Scenario& scenario,
+                                 const GpuProfile& gpu,
+                                 const GpuProfile* traced_on,
+                                 const Prediction& now,
+                                 const ModelError& error);
 
 // One GPU, which exchanges nothing.
 Scenario alone_of_trace(Scenario scenario);

@@ -93,6 +93,25 @@ Waterfall traced_waterfall(const TracedStep& step,
   return waterfall_of(prediction, Questions(step, gpu, traced_on).about(std::move(regular)));
 }
 
+std::vector<Lever> traced_levers(const TracedStep& step,
+                                 const Scenario& scenario,
+                                 const GpuProfile& gpu,
+                                 const GpuProfile* traced_on,
+                                 const Prediction& now,
+                                 const ModelError& error) {
+  const bool narrow = product_format(step) == Dtype::bf16;
+  const LeverScope scope{false, narrow && step.gradient_dtype == Dtype::fp32};
+  const Questions ask(step, gpu, traced_on);
+  const LeverModel model{
+      [&](const Scenario& s) {
+        return LeverAnswer{predict_traced(step, s, gpu, traced_on).point.prediction.step};
+      },
+      [&](const Scenario& s, Seconds seconds) {
+        return uncertainty_of(ask.about(s), seconds, error);
+      }};
+  return levers(scenario, now, scope, model, error);
+}
+
 TracedPoint study_traced(const TracedStep& step,
                          const Scenario& scenario,
                          const GpuProfile& gpu,
