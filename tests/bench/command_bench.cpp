@@ -104,27 +104,58 @@ double plan_candidates(const BenchContext& context) {
   return at == std::string::npos ? skipped : std::stod(answer.substr(at + 7));
 }
 
-double predict_ms(const BenchContext& context, double Process::*figure) {
+// The middle of 31 runs.
+double command_ms(const BenchContext& context,
+                  std::vector<std::string> arguments,
+                  double Process::*figure) {
   if (context.program.empty()) return skipped;
+  arguments.insert(arguments.begin(), context.program);
   std::vector<double> all;
   for (int i = 0; i < 31; ++i) {
-    const Process done = run_process({context.program,
-                                      "predict",
-                                      "--model",
-                                      "llama2-7b",
-                                      "--gpu",
-                                      "h200-sxm",
-                                      "--gpus",
-                                      "8",
-                                      "--batch",
-                                      "4",
-                                      "--seq",
-                                      "2048"});
+    const Process done = run_process(arguments);
     if (!done.succeeded) return skipped;
     all.push_back(1e3 * done.*figure);
   }
   std::ranges::nth_element(all, all.begin() + 15);
   return all[15];
+}
+
+double predict_ms(const BenchContext& context, double Process::*figure) {
+  return command_ms(context,
+                    {"predict",
+                     "--model",
+                     "llama2-7b",
+                     "--gpu",
+                     "h200-sxm",
+                     "--gpus",
+                     "8",
+                     "--batch",
+                     "4",
+                     "--seq",
+                     "2048"},
+                    figure);
+}
+
+double diagnose_ms(const BenchContext& context) {
+  return command_ms(context,
+                    {"diagnose",
+                     "--t1",
+                     "0.75",
+                     "--tn",
+                     "1.33",
+                     "--gpus",
+                     "2",
+                     "--model",
+                     "gpt2-355m",
+                     "--batch",
+                     "8",
+                     "--gpu",
+                     "rtx-3090",
+                     "--link",
+                     "pcie4-x16-nop2p",
+                     "--precision",
+                     "fp16"},
+                    &Process::seconds);
 }
 
 const int registered[] = {
@@ -157,6 +188,7 @@ const int registered[] = {
                "ms",
                Better::lower,
                [](const BenchContext& c) { return predict_ms(c, &Process::seconds); }}),
+    add_bench({"command: diagnose, start to end", 1000, "ms", Better::lower, diagnose_ms}),
     add_bench({"command: predict, processor's time",
                30,
                "ms",
